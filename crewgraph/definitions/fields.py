@@ -155,7 +155,7 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
 
 
 def _makes_objects(model: Any) -> bool:
-    return not issubclass(model, RootModel) or model.model_json_schema().get("type") == "object"
+    return not issubclass(model, RootModel) or model.model_json_schema().get("type", "object") == "object"
 
 
 def _model_from_mapping(form: Mapping[str, object]) -> type[BaseModel]:

@@ -15,7 +15,6 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
-from crewgraph.runtime.flow.persistence import saver_beside_states
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.text import storable_id
 
@@ -150,7 +149,11 @@ def own_saver(crew: "CrewDefinition | FlowDefinition") -> Checkpointer:
         return crew.checkpointer
     if crew.checkpoint:
         return extension("snapshots.saver")(crew.checkpoint)
-    return None if isinstance(crew, CrewDefinition) else saver_beside_states(crew)
+    if isinstance(crew, CrewDefinition):
+        return None
+    from crewgraph.runtime.flow.persistence import saver_beside_states
+
+    return saver_beside_states(crew)
 
 
 def own_place(crew: CrewDefinition, thread_id: str | None, checkpointer: Any) -> RunPlace:

@@ -107,11 +107,8 @@ class Numbers(RootModel[list[int]]):
     pass
 
 
-def test_a_model_that_is_a_list_is_an_output_pydantic_and_no_output_json(caplog: pytest.LogCaptureFixture):
+def test_a_model_that_is_a_list_is_an_output_pydantic():
     assert run_task(reporting("[1, 2]", output_pydantic=Numbers)).result["pydantic"] == [1, 2]
-    run = run_task(reporting("[1, 2]", output_pydantic=None, output_json=Numbers))
-    assert (run.result["raw"], run.result["json_dict"]) == ("[1, 2]", None)
-    assert "`output_json` returns dicts, but `Numbers` is not one; use `output_pydantic`" in caplog.text
 
 
 def test_function_calling_llm_converts_the_output_if_given():

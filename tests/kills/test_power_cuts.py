@@ -138,6 +138,7 @@ def test_a_postgres_session_that_does_not_wait_for_the_disk_does_so_for_such_a_c
         connection: Any = saver.conn
         saver.setup()
         connection.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")  # it writes what no commit has waited for
+        connection.execute("ALTER SYSTEM SET autovacuum = off")  # it writes at any time
         connection.execute("SELECT pg_reload_conf()")
         connection.execute("SET synchronous_commit = off")
         try:
@@ -145,5 +146,6 @@ def test_a_postgres_session_that_does_not_wait_for_the_disk_does_so_for_such_a_c
             assert crew(task("bill", worker)).kickoff(checkpointer=saver).raw == "done"
         finally:
             connection.execute("ALTER SYSTEM RESET wal_writer_delay")
+            connection.execute("ALTER SYSTEM RESET autovacuum")
             connection.execute("SELECT pg_reload_conf()")
     assert seen == [once]

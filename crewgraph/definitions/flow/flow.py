@@ -45,7 +45,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["FlowDefinition"]
+__all__ = ["FlowDeclarations", "FlowDefinition"]
 
 
 class FlowDeclarations:

@@ -159,7 +159,7 @@ class _Judge:
         if judged:
 
             def body(_: Mapping[str, object]) -> Body[dict[str, object]]:
-                return {"marks": {"all": (yield from mark_outputs(judged, self._book))}}
+                return {"marks": {"all": (yield from _mark_outputs(judged, self._book))}}
 
             result_by_node = yield from run_standalone(f"Evaluation: {self._crew.name}", "marks", body)
             marks = result_by_node["all"]
@@ -208,7 +208,7 @@ def _score(task: TaskDefinition, output: TaskOutput, mark: PlainDict) -> TaskSco
     )
 
 
-def mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, object]]]:
+def _mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, object]]]:
     """Return the mark of each output, or the `error` that prevented it, with the `usage` of the judge.
 
     Args:

@@ -243,12 +243,17 @@ class GrowingIndex:
     def _write(self, file: BinaryIO, generation: int) -> None:
         checksum = 0
 
-        def write(data: bytes) -> None:
+        def write(data: bytes | memoryview) -> None:
             nonlocal checksum
             checksum = zlib.crc32(data, checksum)
             file.write(data)
 
-        _faiss.write_index(self._index, _faiss.PyCallbackIOWriter(write))
+        # Not by a callback: a daemon thread that Python ends inside of one, as the process exits, aborts the process.
+        written = _faiss.VectorIOWriter()
+        _faiss.write_index(self._index, written)
+        data = memoryview(_faiss.rev_swig_ptr(written.data.data(), written.data.size()))
+        for start in range(0, len(data), _CHUNK):
+            write(data[start : start + _CHUNK])
         write(_END.pack(_MAGIC, FORMAT, self.dims, generation, file.tell()))
         file.write(_CHECKSUM.pack(checksum))
 
@@ -312,9 +317,8 @@ def _read_index(file: BinaryIO, dims: int) -> tuple[Any, int]:
     check_format(form, f"The vector index `{file.name}`", "Delete the file; it is rebuilt from the vectors.")
     if found_dims != dims:
         raise _Torn(f"its vectors have {found_dims} dimensions, not {dims}")
-    file.seek(0)
     try:
-        return _faiss.read_index(_faiss.PyCallbackIOReader(file.read)), generation
+        return _faiss.deserialize_index(np.memmap(file, np.uint8, "r", shape=(length,))), generation
     except RuntimeError as error:
         raise _Torn(f"this version of faiss cannot read it ({error})") from error
 
