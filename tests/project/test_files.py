@@ -211,7 +211,10 @@ def test_a_file_with_a_list_or_a_text_counts_as_empty_with_a_warning(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    for text, message in (("- writer\n", "yaml:1: the file contains a list"), ("\nwriter\n", "yaml:2: the file contains a text")):
+    for text, message in (
+        ("- writer\n", "yaml:1: the file contains a list"),
+        ("\nwriter\n", "yaml:2: the file contains a text"),
+    ):
         paper = load(EMPTY + "    pass\n", agents=text).Paper()
         with pytest.warns(UserWarning, match=message):
             assert paper.agents_config == {}
