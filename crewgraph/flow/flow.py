@@ -564,20 +564,22 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
 
     @classmethod
     def from_pending(
-        cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: object = None, **kwargs: Any
+        cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: Any = None, **kwargs: Any
     ) -> Self:
         """Create a flow for a run that waits for an answer; `resume(answer)` continues it.
 
         Args:
             flow_id: The id of the run.
             persistence: A backend to save states to, as for the constructor.
-            definition: No effect: a flow's definition is its class.
+            definition: The flow's declaration, if it was created from one.
             kwargs: Other arguments of the constructor.
 
         Raises:
             DefinitionError: No such run waits for an answer (also a ValueError).
         """
-        flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
+        if persistence is not None:
+            kwargs["persistence"] = persistence
+        flow = cls(**kwargs) if definition is None else cls.from_declaration(contents=definition, **kwargs)
         from crewgraph.runtime.flow.kickoff import waiting_flow_runs
 
         flow._pending_flow = waiting_flow_runs(flow, flow_id)

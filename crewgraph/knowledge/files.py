@@ -11,18 +11,21 @@ import socket
 import ssl
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CrewgraphError, SourceError, SourceNotFound, SourceRefused
 from crewgraph.settings import flag, knowledge_dir
 
 __all__ = [
     "FetchedPage",
     "Fetcher",
+    "check_file",
     "decode_text",
     "display_name",
     "parse_url",
@@ -36,25 +39,18 @@ _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b
 
 
 def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
-    """The path of a knowledge file, checked to be inside the folder.
+    """The path of a knowledge file, checked to be inside the folder; it may not exist.
 
     Args:
         path: a text is relative to the knowledge folder; a `Path` to the working directory or that folder.
         root: the knowledge folder; `knowledge_dir()` if None.
 
     Raises:
-        SourceNotFound: the file does not exist (also FileNotFoundError).
         SourceRefused: it is outside the folder, possibly through a link (also PermissionError).
-        SourceError: it is not a file.
     """
     folder = knowledge_dir() if root is None else Path(root).expanduser()
     candidates = [folder / path, Path(path)] if isinstance(path, str) else [path, folder / path]
-    file = next((candidate for candidate in candidates if _is_there(candidate)), None)
-    if file is None:
-        raise SourceNotFound(
-            f"the file `{candidates[0]}` of the knowledge source `{path}` was not found. Knowledge files are in the folder "
-            f"`{folder}`: put it there and name it by its path in that folder, or pass another `root=` to the source."
-        )
+    file = next((candidate for candidate in candidates if _is_there(candidate)), candidates[0])
     home, target = folder.resolve(), file.resolve()
     if not target.is_relative_to(home):
         raise SourceRefused(
@@ -62,9 +58,26 @@ def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
             "that folder; or, to read it in place, give the source its folder (`root=`), or all sources "
             "(CREWGRAPH_KNOWLEDGE_DIR)."
         )
-    if not target.is_file():
-        raise SourceError(f"the knowledge source `{path}` is a folder or not a regular file; name a file in it")
     return file
+
+
+def check_file(file: Path, source: str, root: str | Path | None = None) -> None:
+    """Check that the file of a source is one.
+
+    Raises:
+        SourceNotFound: it does not exist (also FileNotFoundError).
+        SourceError: it is not a file.
+    """
+    if not _is_there(file):
+        folder = knowledge_dir() if root is None else Path(root).expanduser()
+        raise SourceNotFound(
+            f"the file `{file}` of the knowledge source `{source}` was not found. Knowledge files are in the folder "
+            f"`{folder}`: put it there and name it by its path in that folder, or pass another `root=` to the source."
+        )
+    if not file.is_file():
+        raise SourceError(
+            f"`{file}` of the knowledge source `{source}` is a folder or not a regular file; name a file in it"
+        )
 
 
 def _is_there(place: Path) -> bool:
@@ -83,11 +96,11 @@ def display_name(file: Path, root: str | Path | None = None) -> str:
 
 
 def read_file(file: Path) -> bytes:
-    """Read a file.
+    """Read a file; an empty one is a warning.
 
     Raises:
         SourceNotFound: it no longer exists.
-        SourceError: it cannot be read, or is empty.
+        SourceError: it cannot be read.
     """
     try:
         data = file.read_bytes()
@@ -96,7 +109,9 @@ def read_file(file: Path) -> bytes:
     except OSError as error:
         raise SourceError(f"the knowledge source `{file}` cannot be read: {error}") from error
     if not data.strip():
-        raise SourceError(f"the knowledge source `{file}` is empty; add content, or remove it")
+        warnings.warn(
+            f"the knowledge source `{file}` is empty; add content, or remove it", stacklevel=user_stacklevel()
+        )
     return data
 
 

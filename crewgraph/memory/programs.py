@@ -83,6 +83,8 @@ def _save_all(memory: "Memory", request: SaveRequest) -> Program[list[MemoryReco
         record, existed = yield from _find_duplicate(memory, _new_record(memory, request, content, analysis))
         records.append(record)
         existing_ids |= {record.id} if existed else set()
+    if memory.model is not None and len(records) > 1:
+        yield from memory.records.preparing([record.content for record in records])
     plans: list[_Plan] = yield from _run_all([_plan_consolidation(memory, record) for record in records])
     result: list[MemoryRecord] = []
     saved: dict[str, MemoryRecord] = {}

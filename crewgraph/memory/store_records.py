@@ -24,6 +24,10 @@ class StoreRecords:
     def __init__(self, shelf: StoreNamespace) -> None:
         self.namespace = shelf
 
+    def preparing(self, texts: list[str]) -> Program[None]:
+        """Embed the texts of a save together, for the searches before it and for the records."""
+        yield from self.namespace.preparing(texts)
+
     def saving(self, records: Sequence[MemoryRecord]) -> Program[None]:
         """Save new records."""
         yield from self.namespace.putting([_entry(record) for record in records])
@@ -126,6 +130,10 @@ class BackendRecords:
             embedder: returns the embedder, called on first use.
         """
         self.backend, self._embedder = backend, embedder
+
+    def preparing(self, texts: list[str]) -> Program[None]:
+        """Embed the texts of a save together, for the searches before it and for the records."""
+        yield from self._embed("embed_documents", texts)
 
     def saving(self, records: Sequence[MemoryRecord]) -> Program[None]:
         """Embed and save new records."""

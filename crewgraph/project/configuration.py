@@ -190,8 +190,9 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
         The entries by name, with each mapping as a `ConfigSection`, and the line of each entry.
 
     Raises:
-        DefinitionError: The file cannot be read, is not valid YAML, has duplicate keys, is not a mapping, or would be too
-            large with its aliases written out.
+        DefinitionError: The file cannot be read, is not valid YAML, or would be too large with its aliases written out.
+
+    The last of duplicate keys counts, and a file that is not a mapping is empty; each is a warning.
     """
     text = _read_text(path, label)
     try:
@@ -200,7 +201,7 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
             root = loader.get_single_node()
             check_size(root, label)
             lines = _entry_lines(root, label)  # first: constructing merges what `<<` names into the nodes
-            data = cast(PlainDict | None, None if root is None else loader.construct_document(root))
+            data = cast(PlainDict, loader.construct_document(root) if isinstance(root, yaml.MappingNode) else {})
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -220,7 +221,7 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
         name: ConfigSection(cast(PlainDict, values), name=name, place=label, lines=lines.get(name))
         if isinstance(values, dict)
         else values
-        for name, values in (data or {}).items()
+        for name, values in data.items()
     }
     return entries, {name: of_keys[""] for name, of_keys in lines.items()}
 
@@ -241,9 +242,12 @@ def _entry_lines(root: yaml.Node | None, label: str) -> dict[str, dict[str, int]
         return {}
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a text"
-        raise DefinitionError(
-            f"{label}:{_key_line(root)}: the file contains {kind}. It must contain names, each with its keys and values below it."
+        warnings.warn(
+            f"{label}:{_key_line(root)}: the file contains {kind} and is not used. It must contain names, each with its keys and "
+            "values below it.",
+            stacklevel=user_stacklevel(),
         )
+        return {}
     faults = [*_yaml_faults(root, label, set())]
     if faults:
         raise DefinitionError(faults)
@@ -286,7 +290,7 @@ def _is_empty(root: yaml.Node) -> bool:
 
 
 def _yaml_faults(node: yaml.Node, label: str, seen: set[int], depth: int = 0) -> Iterator[Fault]:
-    """Yield a fault for each duplicate key, and for each name of an entry or key that YAML does not read as a string."""
+    """Warn of each duplicate key; yield a fault for each name of an entry or key that YAML does not read as a string."""
     if id(node) in seen:  # an alias
         return
     seen.add(id(node))
@@ -298,8 +302,10 @@ def _yaml_faults(node: yaml.Node, label: str, seen: set[int], depth: int = 0) ->
         name = str(key.value) if isinstance(key, yaml.ScalarNode) else "{...}"
         tagged_name = (key.tag, name)
         if tagged_name in first_lines and isinstance(key, yaml.ScalarNode):
-            problem = f"`{name}` is a duplicate of line {first_lines[tagged_name]}."
-            yield Fault(where=f"{label}:{_key_line(key)}", what=problem, remedy="Remove one of them.")
+            warnings.warn(
+                f"{label}:{_key_line(key)}: `{name}` replaces line {first_lines[tagged_name]}. Remove one of them.",
+                stacklevel=user_stacklevel(),
+            )
         if depth < 2 and key.tag != _STR_TAG:
             problem = f"YAML reads the name `{name}` as {key.tag.rpartition(':')[2]}, not as a string."
             yield Fault(where=f"{label}:{_key_line(key)}", what=problem, remedy="Quote it.")

@@ -1,6 +1,7 @@
 """Custom sources, and LangChain's loaders and retrievers as sources."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from langchain_core.retrievers import BaseRetriever
 from modes import Mode
 from pydantic import Field
 
-from crewgraph.errors import SourceError
+from crewgraph.errors import SourceError, SourceRefused
 from crewgraph.knowledge.knowledge import Knowledge
-from crewgraph.knowledge.source.base import BaseKnowledgeSource
+from crewgraph.knowledge.passage import Passage
+from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, BaseKnowledgeSource
 from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
 
 
@@ -44,6 +46,21 @@ class Fresh(News):
         await self._asave_documents()
 
 
+class Folders(BaseFileKnowledgeSource):
+    """Accepts what its own methods can read."""
+
+    def validate_content(self, *_args: object) -> None:
+        pass
+
+    def load_content(self) -> dict[Path, Any]:
+        return {place: "\n".join(file.read_text() for file in place.glob("*")) for place in self.safe_file_paths}
+
+
+class Named(BaseFileKnowledgeSource):
+    def _process_file_paths(self) -> list[Path]:
+        return [Path("knowledge/news/a.txt")]
+
+
 class AsyncOnly(BaseKnowledgeSource):
     async def aadd(self) -> None:
         self.chunks = ["The mill burned down."]
@@ -53,6 +70,19 @@ class AsyncOnly(BaseKnowledgeSource):
 class Loading(BaseKnowledgeSource):
     def load_content(self) -> str:
         return "The mill burned down."
+
+
+def test_a_source_with_checks_of_its_own_reads_folders_and_what_is_not_there(folder: Path):
+    (folder / "news").mkdir()
+    (folder / "news" / "a.txt").write_text("The mill burned down.")
+    source = Folders(file_paths=["news", "gone"])
+    assert list(source.content.values()) == ["The mill burned down.", ""]
+    (folder / "news" / "a.txt").write_text("The mill stands.")
+    source.refresh()
+    assert source.passages() == [Passage("The mill stands.", {"source": "news"})]
+    assert [passage.text for passage in Named().passages()] == ["The mill stands."]
+    with pytest.raises(SourceRefused):
+        Folders(file_paths=["/etc"])
 
 
 @pytest.mark.parametrize("source", [News(endpoint="x"), Fresh(endpoint="x"), AsyncOnly(), Loading()])

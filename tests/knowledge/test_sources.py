@@ -3,6 +3,7 @@
 from pathlib import Path
 from random import Random
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from combinations import of
@@ -51,7 +52,8 @@ def test_markdown_says_under_which_heading_something_stands(folder: Path):
 
 def test_pages_of_a_pdf_have_their_numbers(folder: Path):
     write_pdf(folder / "a.pdf", ["The mill closes at noon.", "", "The harbour opens at six."])
-    source = PDFKnowledgeSource(file_paths=["a.pdf"])
+    with pytest.warns(UserWarning, match="`a.pdf` is not read whole: it has pages without text, such as scans: 2; "):
+        source = PDFKnowledgeSource(file_paths=["a.pdf"])
     assert source.passages() == [
         Passage("The mill closes at noon.", {"source": "a.pdf", "page": 1}),
         Passage("The harbour opens at six.", {"source": "a.pdf", "page": 3}),
@@ -84,6 +86,45 @@ def test_all_sheets_of_an_excel_file_are_read(folder: Path):
     assert [*source.content.values()] == [
         {"Hours": "Hours\nplace: mill, closes: 12\nplace: harbour", "Crew": "Crew\nname"}
     ]
+
+
+def test_merged_cells_share_their_label_and_formulas_without_a_value_are_told(folder: Path):
+    book: Any = load("openpyxl").Workbook()
+    for row in (["port", "tide", "sum"], ["Husum", 1, "=A1"], [None, 2, 3]):
+        book.active.append(row)
+    book.active.merge_cells("A2:A3")
+    book.save(folder / "a.xlsx")
+    with pytest.warns(
+        UserWarning, match="formulas without a stored value, `Sheet!C2`; save it with a spreadsheet program"
+    ):
+        source = ExcelKnowledgeSource(file_paths=["a.xlsx"])
+    assert source.passages()[0].text == "Sheet\nport: Husum, tide: 1\nport: Husum, tide: 2, sum: 3"
+
+
+def test_a_formula_with_a_value_is_not_told(folder: Path):
+    book: Any = load("openpyxl").Workbook()
+    book.active.append(["a", "b", "=1", '=""'])
+    book.save(folder / "a.xlsx")
+    with ZipFile(folder / "a.xlsx") as parts:
+        texts = {name: parts.read(name).decode() for name in parts.namelist()}
+    sheet = texts["xl/worksheets/sheet1.xml"]
+    sheet = sheet.replace('<c r="C1"><f>1</f><v></v></c>', '<c r="C1"><f>1</f><v>1</v></c>')
+    sheet = sheet.replace('<c r="D1"><f>""</f><v></v></c>', '<c r="D1" t="str"><f>""</f><v></v></c>')
+    with ZipFile(folder / "b.xlsx", "w") as parts:
+        for name, text in {**texts, "xl/worksheets/sheet1.xml": sheet}.items():
+            parts.writestr(name, text)
+    assert ExcelKnowledgeSource(file_paths=["b.xlsx"]).passages()[0].text == "Sheet\na, b, 1"
+
+
+def test_json_lines_and_huge_fields_of_a_table_are_read(folder: Path):
+    (folder / "a.jsonl").write_text('\n{"port": "Husum\u2028"}\n\n{"port": "Emden"}\n', "utf-8")
+    (folder / "bad.jsonl").write_text('{"port": 1}\n{"port": \n', "utf-8")
+    (folder / "a.csv").write_text(f"port,log\nHusum,{'x' * 200_000}\n")
+    [source] = as_sources(["a.jsonl"])
+    assert source.passages()[0].text == "[0].port: Husum\u2028\n[1].port: Emden"
+    with pytest.raises(SourceError, match="line 2"):
+        as_sources(["bad.jsonl"])
+    assert len(CSVKnowledgeSource(file_paths=["a.csv"]).content[Path("knowledge/a.csv")]) > 200_000
 
 
 def test_an_excel_file_that_is_none_is_reported(folder: Path):

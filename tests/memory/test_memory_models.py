@@ -113,6 +113,22 @@ def test_texts_of_one_batch_do_not_take_each_others_record(mode: Mode):
     assert {record.content for record in memory.list_records()} == {"cats like fish", "fish like cats"}
 
 
+def test_many_texts_are_one_request_to_the_embedder_also_where_the_model_compares_them(mode: Mode):
+    requests: list[list[str]] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        requests.append(texts)
+        return [[1.0, float(len(text)), float(number)] for number, text in enumerate(texts)]
+
+    memory = Memory(llm=knowing(), storage=None, embedder=embed)
+    memory.remember("first", scope="/", categories=[], importance=0.5)
+    texts = [f"text {number}" for number in range(10)]
+    options: dict[str, Any] = {"scope": "/", "categories": [], "importance": 0.5}
+    requests.clear()
+    mode.run(lambda: memory.remember_many(texts, **options), lambda: memory.aremember_many(texts, **options))
+    assert requests == [texts]
+
+
 # ------------------------------------------------------------------------------------------------- recalling
 QUERY = {"recall_queries": ["cats", "fish"], "suggested_scopes": ["/p"], "complexity": "simple", "keywords": []}
 

@@ -171,8 +171,6 @@ def test_an_empty_file_holds_nothing(load: Load):
         ("writer: !!python/name:os.system x", "config/agents.yaml:1:9: invalid YAML: could not determine a constr"),
         ("writer:\n  role: \x00\n", "config/agents.yaml:2: invalid YAML: the file contains a control character"),
         ("a: {role: A}\n---\nb: {role: B}\n", "config/agents.yaml:2:1: invalid YAML: expected a single document"),
-        ("- writer\n", "config/agents.yaml:1: the file contains a list. It must contain names"),
-        ("\nwriter\n", "config/agents.yaml:2: the file contains a text."),
         ("writer: someone\n", "config/agents.yaml:1: `writer`: it is 'someone'. Put its keys and values below it"),
         ("\nwriter:\n", "config/agents.yaml:2: `writer`: it is empty."),
         ("yes: {role: W}\n", "config/agents.yaml:1: YAML reads the name `yes` as bool, not as a string. Quote it"),
@@ -196,15 +194,30 @@ def test_a_file_that_is_not_utf_8_is_reported(load: Load, tmp_path: Path, monkey
         _ = load(EMPTY + "    pass\n").Paper().agents_config
 
 
-def test_a_key_that_stands_twice_is_reported_with_both_lines(
+def test_the_last_of_two_keys_counts_with_a_warning_that_has_both_lines(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert error_message(load, agents=AGENTS + "writer:\n  role: A\n  goal: g\n  role: B\n") == (
-        "2 faults:\n"
-        "  1. config/agents.yaml:9: `writer` is a duplicate of line 5. Remove one of them.\n"
-        "  2. config/agents.yaml:12: `role` is a duplicate of line 10. Remove one of them."
-    )
+    paper = load(EMPTY + "    pass\n", agents=AGENTS + "writer:\n  role: A\n  goal: g\n  role: B\n").Paper()
+    with pytest.warns(UserWarning) as caught:
+        assert paper.agents_config["writer"] == {"role": "B", "goal": "g"}
+    assert [str(one.message) for one in caught] == [
+        "config/agents.yaml:9: `writer` replaces line 5. Remove one of them.",
+        "config/agents.yaml:12: `role` replaces line 10. Remove one of them.",
+    ]
+
+
+def test_a_file_with_a_list_or_a_text_counts_as_empty_with_a_warning(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    for text, message in (
+        ("- writer\n", "yaml:1: the file contains a list"),
+        ("\nwriter\n", "yaml:2: the file contains a text"),
+    ):
+        paper = load(EMPTY + "    pass\n", agents=text).Paper()
+        with pytest.warns(UserWarning, match=message):
+            assert paper.agents_config == {}
 
 
 def test_braces_without_quotes_are_reported(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -31,7 +31,7 @@ def backend_of_states(flow: "FlowDefinition") -> Any:
 
 def _distinct(backends: Sequence[object]) -> list[Any]:
     """Return the distinct backends, compared by identity."""
-    return list({id(item): item for item in backends if item is not None and item is not True}.values())
+    return list({id(item): item for item in backends if item is not None and not isinstance(item, bool)}.values())
 
 
 @contextmanager
@@ -54,9 +54,9 @@ def save_state(run: FlowRun, method: str) -> Program[None]:
     A failure does not undo the method: the run fails once the completion is stored (`run.unsaved`).
     """
     definition = run.plan.definition
-    if definition.marks and method not in definition.marks:
-        return
     method_definition = definition.methods[method]
+    if method_definition.persistence is False or (definition.marks and method not in definition.marks):
+        return
     configured = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
     if configured:
         yield from _save_in(run, method, configured[0])

@@ -98,13 +98,6 @@ class AgentDefinition(CrewAgentDefinition):
     input: str | list[PlainDict]
     response_format: PythonReferenceDefinition | None = None
 
-    @field_validator("input", mode="before")
-    @classmethod
-    def _validate_input(cls, value: Any) -> object:
-        if not isinstance(value, str):
-            raise ValueError("`input` of an agent must be a string")
-        return value
-
     @model_validator(mode="after")
     def _validate_texts(self) -> "AgentDefinition":
         for name in ("role", "goal", "backstory"):

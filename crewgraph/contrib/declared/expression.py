@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from threading import Lock
 from types import ModuleType
@@ -76,7 +76,8 @@ def parse_expression(source: str) -> ParsedExpression:
                 f"character {error.column}"
             ) from error
     try:
-        return ParsedExpression(tree, environment.program(tree), _root_names(tree))
+        now = {"now": lambda: celpy.celtypes.TimestampType(datetime.now(UTC))}
+        return ParsedExpression(tree, environment.program(tree, functions=now), _root_names(tree))
     except ExpressionError as error:
         raise ExpressionError(f"{source.strip()!r:.200} is not a CEL expression: {error}") from error
 
@@ -94,11 +95,23 @@ def evaluate_expression(expression: ParsedExpression, scope: Mapping[str, object
     celpy = _celpy()
     try:
         activation = {name: celpy.json_to_cel(scope[name]) for name in expression.roots if name in scope}
-        return json.loads(celpy.CELJSONEncoder().encode(expression.program.evaluate(activation)))
+        result = expression.program.evaluate(activation)
+        if (error := next(_errors(result, celpy.CELEvalError), None)) is not None:  # a part that has no value
+            raise error
+        return json.loads(celpy.CELJSONEncoder().encode(result))
     except RecursionError as error:
         raise ExpressionError("it is nested too deeply") from error
     except Exception as error:  # the evaluator raises errors of Python, too
         raise ExpressionError(_describe(error, expression.roots, scope)) from error
+
+
+def _errors(value: Any, kind: type) -> Iterator[Any]:
+    """Yield the errors that a list or a map holds in place of values."""
+    if isinstance(value, kind):
+        yield value
+    elif is_list(value) or is_mapping(value):
+        for part in (*value.keys(), *value.values()) if is_mapping(value) else value:
+            yield from _errors(part, kind)
 
 
 def expression_labels(expression: ParsedExpression) -> list[str]:
@@ -169,7 +182,9 @@ def _describe(error: Exception, roots: frozenset[str], scope: Mapping[str, objec
         names: Iterable[str] = scope if name in roots else _celpy().evaluation.base_functions
         available = ", ".join(sorted(item for item in names if item[:1].isalpha())) or "none"
         return f"there is no {'' if name in roots else 'function '}`{name}`; available: {available}"
-    if text.startswith("found no matching overload"):
+    if "CELEvalError" in text:
+        text = f"{text.partition(' applied to ')[0]}: a part of it has no value, such as a field that does not exist"
+    elif text.startswith("found no matching overload"):
         text += "; both operands must have the same type: convert with int(), double() or string()"
     elif len(details) == 2 and details[1] and str(details[1][0]) not in text:  # type and arguments of the cause
         text += f": {details[1][0]}"
@@ -241,8 +256,8 @@ class Expression:
     Args:
         value: A CEL expression for `evaluate`; for `render_template`, data whose texts contain `${...}`.
         context: Values by name, used if `evaluate` or `render_template` gets none.
-        now: Value of the name `now`. Expressions never read the clock themselves, so that a resumed run computes the same
-            values.
+        now: Value of the name `now`. The function `now()` reads the clock; a method that completed is not evaluated again when
+            a run is resumed.
     """
 
     def __init__(self, value: ExpressionData, *, context: PlainDict | None = None, now: datetime | None = None) -> None:

@@ -156,6 +156,8 @@ def _declared_method(
     metadata = _metadata(method, place)
     if (backend := _declared_backend(method.persist, backends, f"{place}.persist", root)) is not None:
         metadata.persistence, metadata.verbose = backend, bool(method.persist and method.persist.verbose)
+    elif method.persist is not None and "enabled" in method.persist.model_fields_set:
+        metadata.persistence = False
     if method.human_feedback is not None:
         _feedback_decorator(method.human_feedback, place, root)(function)
         metadata.feedback = ensure_metadata(function).feedback

@@ -25,12 +25,13 @@ from crewgraph.core.loops.bridge import call
 from crewgraph.crew import Crew
 from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.task.output import CrewOutput
-from crewgraph.errors import DefinitionError, ExpressionError, ScriptRefused
+from crewgraph.errors import DefinitionError, ExpressionError, ScriptRefused, ToolFailed
 from crewgraph.overrides import override_of
 from crewgraph.project.roles import display_path
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import flag
 from crewgraph.tools.base import BaseTool
+from crewgraph.tools.failure import ToolFailure
 
 __all__ = ["Local", "Step", "bind_to_flow", "build_step", "compile_script", "import_function", "render_keywords"]
 
@@ -99,7 +100,10 @@ def _tool_step(action: FlowToolActionDefinition, place: str, root: Path | None) 
     def use(flow: Any, local: Local, *_: object) -> Any:
         tool: Any = target() if isclass(target) else target
         arguments = render_keywords(action.with_ or {}, flow, local)
-        return tool.run(**arguments)
+        result = tool.run(**arguments)
+        if isinstance(result, ToolFailure):
+            raise ToolFailed(f"{place}: `{tool.name}` failed: {result.as_agent_message()}")
+        return result
 
     return use
 

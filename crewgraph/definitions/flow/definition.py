@@ -105,7 +105,7 @@ class FlowTopology:
         """Whether any state of a run is saved."""
         methods = self.methods.values()
         return self.persistence is not None or any(
-            method.persistence is not None or method.feedback for method in methods
+            method.persistence not in (None, False) or method.feedback for method in methods
         )
 
     @cached_property
@@ -113,7 +113,7 @@ class FlowTopology:
         """The methods after which the state is saved, if the class does not save it after each."""
         if self.persistence is not None:
             return frozenset()
-        return frozenset(name for name, method in self.methods.items() if method.persistence is not None)
+        return frozenset(name for name, method in self.methods.items() if method.persistence not in (None, False))
 
     @cached_property
     def faults(self) -> tuple[str, ...]:

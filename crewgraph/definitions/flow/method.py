@@ -319,7 +319,8 @@ class FlowMethod:
     """The labels it may return, according to its annotations and code."""
 
     persistence: Any = None
-    """Where the state is saved after the method: a `FlowPersistence`, True for the default, None for nowhere."""
+    """Where the state is saved after the method: a `FlowPersistence`, True for the default, None for where its
+    class saves, False for nowhere."""
 
     verbose: bool = False
     """Whether to print each save."""

@@ -1,16 +1,18 @@
 """The bases of knowledge sources and of file sources, and the sources of plain text."""
 
+import warnings
 from abc import ABC
 from collections.abc import Sequence
+from os.path import isfile
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.deprecations import warn_deprecated
+from crewgraph.deprecations import user_stacklevel, warn_deprecated
 from crewgraph.errors import SourceError
-from crewgraph.knowledge.files import decode_text, display_name, read_file, resolve_file
+from crewgraph.knowledge.files import check_file, decode_text, display_name, read_file, resolve_file
 from crewgraph.knowledge.passage import CHUNK_OVERLAP, CHUNK_SIZE, Passage, chunk_size_problem, split_chunks
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, is_mapping
@@ -76,10 +78,10 @@ class BaseKnowledgeSource(RedactedModel, ABC):
         """Reload what may have changed."""
 
     def passages(self) -> list[Passage]:
-        """Its chunks with their metadata.
+        """Its chunks with their metadata; none is a warning.
 
         Raises:
-            SourceError: it is empty or cannot be read.
+            SourceError: it cannot be read.
         """
         passages = [
             Passage(chunk, {**self.metadata, **part.metadata})
@@ -87,7 +89,10 @@ class BaseKnowledgeSource(RedactedModel, ABC):
             for chunk in self._chunk_text(part.text)
         ]
         if not passages:
-            raise SourceError(f"the knowledge source `{self.title}` contains no text; remove it, or add text to it")
+            warnings.warn(
+                f"the knowledge source `{self.title}` contains no text; remove it, or add text to it",
+                stacklevel=user_stacklevel(),
+            )
         return passages
 
     def _parts(self) -> list[Passage]:
@@ -101,7 +106,7 @@ class BaseKnowledgeSource(RedactedModel, ABC):
         """Split it into chunks and save them in its `storage`.
 
         Raises:
-            SourceError: it is empty or cannot be read.
+            SourceError: it cannot be read.
             ValueError: it has no storage.
         """
         self.chunks = [passage.text for passage in self.passages()]
@@ -150,13 +155,13 @@ _Stamp = tuple[int, int]
 class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
     """The base of file sources; a custom class overrides `read` or `load_content`.
 
-    Files are checked when the source is created, so that a missing one is reported before anything runs, and again at the
-    start of each run, so that changes are picked up.
+    Files are checked by `validate_content` when the source is created, so that a missing one is reported before anything runs,
+    and again at the start of each run, so that changes are picked up. A class that overrides it may accept folders.
 
     Raises:
         SourceNotFound: a file does not exist (also FileNotFoundError).
         SourceRefused: a file is outside the knowledge folder.
-        SourceError: a file cannot be read or is empty.
+        SourceError: a file cannot be read.
     """
 
     file_path: Any = None
@@ -177,7 +182,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
     safe_file_paths: list[Path] = Field(default_factory=list[Path])
     """The resolved files."""
 
-    _stamps: dict[Path, _Stamp] = PrivateAttr(default_factory=dict[Path, _Stamp])
+    _stamps: dict[Path, _Stamp | None] = PrivateAttr(default_factory=dict[Path, _Stamp | None])
     _read: dict[Path, list[Passage]] = PrivateAttr(default_factory=dict[Path, list[Passage]])
 
     @field_validator("file_path", "file_paths", mode="after")
@@ -188,16 +193,9 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
                 raise ValueError(f"`file_paths` is a path, or a list of paths, as texts or `Path`s, not {path!r:.60}")
         return value
 
-    @model_validator(mode="after")
-    def _require_paths(self) -> Self:
-        if not self.given_paths:
-            raise ValueError(f"`{type(self).__name__}` needs `file_paths`: a path, or a list of paths")
-        return self
-
     def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
-        if self.given_paths:
-            self.refresh()
+        self.refresh()
 
     @property
     def given_paths(self) -> list[str | Path]:
@@ -211,21 +209,35 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
 
     def refresh(self) -> None:
         """Read the files again if they have changed."""
-        self.safe_file_paths = [self.convert_to_path(path) for path in self.given_paths]
+        self.safe_file_paths = self._process_file_paths()
         stamps = {path: _stamp(path) for path in self.safe_file_paths}
-        if stamps != self._stamps:
+        if stamps != self._stamps or None in stamps.values():
             self.validate_content()
             self.content = self.load_content()
             self._stamps = stamps
 
+    def _process_file_paths(self) -> list[Path]:
+        if not self.given_paths:
+            raise ValueError(f"`{type(self).__name__}` needs `file_paths`: a path, or a list of paths")
+        return [self.convert_to_path(path) for path in self.given_paths]
+
     def convert_to_path(self, path: str | Path) -> Path:
-        """Resolve a path.
+        """Resolve a path, which may not exist.
 
         Raises:
-            SourceNotFound: the file does not exist.
             SourceRefused: it is outside the knowledge folder.
         """
         return resolve_file(path, self.root)
+
+    def validate_content(self, *_args: Any) -> Any:
+        """Check that each path is a file.
+
+        Raises:
+            SourceNotFound: it does not exist.
+            SourceError: it is a folder.
+        """
+        for file in self.safe_file_paths:
+            check_file(file, self.title, self.root)
 
     def load_content(self) -> dict[Path, Any]:
         """The text of each file."""
@@ -266,7 +278,10 @@ def _path_list(paths: object) -> list[Any]:
     return [paths]
 
 
-def _stamp(file: Path) -> _Stamp:
+def _stamp(file: Path) -> _Stamp | None:
+    """What changes when a file does; None for a folder, or what is not there, which is always read."""
+    if not isfile(file):
+        return None
     status = file.stat()
     return status.st_mtime_ns, status.st_size
 

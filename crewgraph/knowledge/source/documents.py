@@ -1,6 +1,8 @@
 """Sources of PDF files, Excel files, and the formats that Docling reads (Word, PowerPoint, scans and more)."""
 
 import io
+import warnings
+import zipfile
 from contextlib import closing
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -9,9 +11,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import SourceError
 from crewgraph.extras import require
-from crewgraph.knowledge.files import Fetcher, display_name, parse_url, read_or_fail, resolve_file
+from crewgraph.knowledge.files import Fetcher, check_file, display_name, parse_url, read_or_fail, resolve_file
 from crewgraph.knowledge.passage import Passage
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, BaseKnowledgeSource
 from crewgraph.knowledge.source.text_files import rows_as_text
@@ -34,7 +37,7 @@ class PDFKnowledgeSource(BaseFileKnowledgeSource):
 
 
 def pdf_pages(data: bytes, name: str) -> list[Passage]:
-    """The pages of a PDF file, with their numbers from 1 as `page`; pages without text are left out.
+    """The pages of a PDF file, with their numbers from 1 as `page`; pages without text are left out, with a warning.
 
     Args:
         data: the content of the file.
@@ -55,7 +58,19 @@ def pdf_pages(data: bytes, name: str) -> list[Passage]:
         raise SourceError(
             f"the knowledge source `{name}` contains no text, only images; `CrewDoclingSource` reads those"
         )
+    if empty := [page.metadata["page"] for page in pages if not page.text.strip()]:
+        _warn_of_gaps(
+            name, f"pages without text, such as scans: {_places_text(empty)}; `CrewDoclingSource` reads those"
+        )
     return [page for page in pages if page.text.strip()]
+
+
+def _warn_of_gaps(name: str, gaps: str) -> None:
+    warnings.warn(f"the knowledge source `{name}` is not read whole: it has {gaps}", stacklevel=user_stacklevel())
+
+
+def _places_text(places: list[Any]) -> str:
+    return ", ".join(map(str, places[:_SHOWN])) + (f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else "")
 
 
 class ExcelKnowledgeSource(BaseFileKnowledgeSource):
@@ -75,18 +90,48 @@ class ExcelKnowledgeSource(BaseFileKnowledgeSource):
         return {file: {part.metadata["sheet"]: part.text for part in parts} for file, parts in self._read.items()}
 
     def read(self, data: bytes, file: Path) -> list[Passage]:
-        """The sheets of a file; formulas are replaced by their saved values."""
+        """The sheets of a file; formulas are replaced by their saved values, and merged cells share their label."""
         name = display_name(file, self.root)
         openpyxl: object = require("openpyxl", extra="excel", purpose=f"the knowledge source `{name}`")
+        gaps: list[str] = []
 
         def read() -> list[tuple[str, str]]:
-            with closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)) as book:
-                return [(sheet.title, rows_as_text(sheet.iter_rows(values_only=True))) for sheet in book.worksheets]
+            with zipfile.ZipFile(io.BytesIO(data)) as parts:
+                merged = any(b"<mergeCell " in parts.read(part) for part in parts.namelist() if "/worksheets/" in part)
+            with (
+                closing(openpyxl.load_workbook(io.BytesIO(data), read_only=not merged, data_only=True)) as book,
+                closing(openpyxl.load_workbook(io.BytesIO(data), read_only=True)) as formulas,
+            ):
+                return [
+                    (sheet.title, rows_as_text(_sheet_rows(sheet, written, gaps, merged)))
+                    for sheet, written in zip(book.worksheets, formulas.worksheets, strict=True)
+                ]
 
         sheets = read_or_fail("Excel file (`.xlsx`)", name, read)
+        if gaps:
+            _warn_of_gaps(
+                name, f"formulas without a stored value, {_places_text(gaps)}; save it with a spreadsheet program"
+            )
         return [Passage(f"{title}\n{rows}", {"sheet": title}) for title, rows in sheets if rows]
 
 
+def _sheet_rows(sheet: Any, formulas: Any, gaps: list[str], merged: bool) -> list[list[object]]:
+    """The values of a sheet; `gaps` receives the cells whose formula has no stored value (an empty text is one)."""
+    rows: list[list[object]] = []
+    for cells, written in zip(sheet.iter_rows(), formulas.iter_rows(), strict=False):
+        rows.append([cell.value for cell in cells])
+        gaps += [
+            f"`{sheet.title}!{formula.coordinate}`"
+            for cell, formula in zip(cells, written, strict=False)
+            if formula.data_type == "f" and cell.value is None and cell.data_type == "n"
+        ]
+    for area in sheet.merged_cells.ranges if merged else ():
+        for row in rows[area.min_row - 1 : area.max_row]:
+            row[area.min_col - 1 : area.max_col] = [sheet.cell(area.min_row, area.min_col).value] * area.size["columns"]
+    return rows
+
+
+_SHOWN = 10
 _WEB = ("http://", "https://")
 _TIMEOUT = 60
 _MAX_BYTES = 50_000_000
@@ -147,12 +192,16 @@ class CrewDoclingSource(BaseKnowledgeSource):
 
     def validate_content(self, *_args: Any) -> list[Path | str]:
         """The files and addresses, validated."""
-        return [
+        places = [
             parse_url(path).geturl()
             if isinstance(path, str) and path.startswith(_WEB)
             else resolve_file(path, self.root)
             for path in self.given_paths
         ]
+        for place in places:
+            if isinstance(place, Path):
+                check_file(place, self.title, self.root)
+        return places
 
     def load_content(self) -> list[Any]:
         """The documents as Docling reads them."""

@@ -27,6 +27,7 @@ _BY_SUFFIX: PlainDict = {
     ".markdown": MarkdownKnowledgeSource,
     ".csv": CSVKnowledgeSource,
     ".json": JSONKnowledgeSource,
+    ".jsonl": JSONKnowledgeSource,
     ".pdf": PDFKnowledgeSource,
     ".xlsx": ExcelKnowledgeSource,
     ".docx": CrewDoclingSource,

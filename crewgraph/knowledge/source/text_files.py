@@ -18,6 +18,7 @@ __all__ = [
     "MarkdownKnowledgeSource",
     "delimiter_of",
     "json_as_text",
+    "json_values",
     "rows_as_text",
     "rows_of_csv",
 ]
@@ -39,7 +40,7 @@ class CSVKnowledgeSource(BaseFileKnowledgeSource):
 
 
 class JSONKnowledgeSource(BaseFileKnowledgeSource):
-    """JSON files: each value becomes a line with its path."""
+    """JSON files, and those with a value on each line (JSONL): each value becomes a line with its path."""
 
     source_type: Literal["json"] = "json"
 
@@ -47,7 +48,7 @@ class JSONKnowledgeSource(BaseFileKnowledgeSource):
         """The values in a file."""
         name = display_name(file, self.root)
         text = decode_text(data, name, self.encoding)
-        return [Passage(read_or_fail("JSON", name, lambda: json_as_text(json.loads(text))))]
+        return [Passage(read_or_fail("JSON", name, lambda: json_as_text(json_values(text))))]
 
 
 class MarkdownKnowledgeSource(BaseFileKnowledgeSource):
@@ -81,6 +82,7 @@ def rows_of_csv(text: str, delimiter: str | None = None) -> list[list[str]]:
     Raises:
         csv.Error: it is malformed.
     """
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or delimiter_of(text)) if row]
 
 
@@ -102,6 +104,22 @@ def rows_as_text(rows: Iterable[Sequence[object]]) -> str:
 def _cell(names: Sequence[str], at: int, cell: str) -> str:
     name = names[at] if at < len(names) else ""
     return f"{name}: {cell}" if name else cell
+
+
+def json_values(text: str) -> Any:
+    """Parse JSON, or JSON Lines as a list.
+
+    Raises:
+        ValueError: it is malformed.
+    """
+    values: list[Any] = []
+    text, end, decoder = text.rstrip(), 0, json.JSONDecoder()
+    while end < len(text) or not values:
+        while text[end : end + 1].isspace():
+            end += 1
+        value, end = decoder.raw_decode(text, end)
+        values.append(value)
+    return values if len(values) > 1 else values[0]
 
 
 def json_as_text(value: Any) -> str:

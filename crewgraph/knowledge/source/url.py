@@ -1,6 +1,5 @@
 """Web pages as a source."""
 
-import json
 import re
 from pathlib import PurePosixPath
 from typing import Any, Literal, Self
@@ -14,12 +13,13 @@ from crewgraph.knowledge.files import FetchedPage, Fetcher, decode_text, parse_u
 from crewgraph.knowledge.passage import Passage, markdown_sections
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.source.documents import pdf_pages
-from crewgraph.knowledge.source.text_files import json_as_text, rows_as_text, rows_of_csv
+from crewgraph.knowledge.source.text_files import json_as_text, json_values, rows_as_text, rows_of_csv
 
 __all__ = ["URLKnowledgeSource"]
 
 
 _META_CHARSET = re.compile(rb"<meta[^<>]+?charset=[\"']?([\w-]+)", re.IGNORECASE)
+_JSON = ("application/json", "application/jsonl", "application/x-ndjson")
 _HEAD = 4096
 _REMOVED_TAGS = ("script", "style", "template", "noscript", "nav", "iframe", "svg")
 
@@ -97,8 +97,8 @@ def _page_passages(page: FetchedPage) -> list[Passage]:
         return markdown_sections(text)
     if kind == "text/csv":
         return [Passage(read_or_fail("table", page.url, lambda: rows_as_text(rows_of_csv(text))))]
-    if kind == "application/json" or kind.endswith("+json"):
-        return [Passage(read_or_fail("JSON", page.url, lambda: json_as_text(json.loads(text))))]
+    if kind in _JSON or kind.endswith("+json"):
+        return [Passage(read_or_fail("JSON", page.url, lambda: json_as_text(json_values(text))))]
     if kind.startswith("text/") or kind.endswith(("/xml", "+xml")):
         return [Passage(text)]
     raise SourceError(
@@ -111,6 +111,7 @@ _TYPES_BY_SUFFIX = {
     ".markdown": "text/markdown",
     ".csv": "text/csv",
     ".json": "application/json",
+    ".jsonl": "application/json",
     ".pdf": "application/pdf",
     ".txt": "text/plain",
     ".html": "text/html",

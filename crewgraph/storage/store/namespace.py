@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -347,8 +347,20 @@ class StoreNamespace:
     def _batch(self, action: str, ops: Sequence[Op]) -> Program[list[Any]]:
         if not ops:
             return []
+        return (yield from self._guarded(action, Do(lambda: self.store.batch(ops), lambda: self._abatch(ops))))
+
+    def preparing(self, texts: list[str]) -> Program[None]:
+        """Embed texts in one request, for the searches and entries that follow; a store of the user's embeds by itself."""
+        if not is_store(self._storage):
+            yield from self._guarded("be searched", Do(self._prepare, partial(in_thread, self._prepare), texts))
+
+    def _prepare(self, texts: list[str]) -> None:
+        if self.store and self._resolved_embedder:
+            self._resolved_embedder.embeddings.embed_documents(texts)
+
+    def _guarded(self, action: str, operation: Do) -> Program[Any]:
         try:
-            return (yield Do(lambda: self.store.batch(ops), lambda: self._abatch(ops)))
+            return (yield operation)
         except CrewgraphError:
             raise
         except Exception as error:  # any error of any store

@@ -192,18 +192,28 @@ class CheckedEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         known, unknown = self._split(texts)
-        return self._join(
-            known, self._check(call(self.source.embed_documents, unknown), len(unknown)) if unknown else []
-        )
+        return self._join(known, self._keep(unknown, call(self.source.embed_documents, unknown)) if unknown else [])
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         known, unknown = self._split(texts)
-        vectors = self._check(await acall(self.source.aembed_documents, unknown), len(unknown)) if unknown else []
+        vectors = self._keep(unknown, await acall(self.source.aembed_documents, unknown)) if unknown else []
         return self._join(known, vectors)
+
+    @property
+    def _is_symmetric(self) -> bool:
+        return getattr(self.source, "is_symmetric", False)
+
+    def _keep(self, texts: list[str], result: Any) -> list[list[float]]:
+        """Check vectors, and cache those of a few texts if they are those of queries, too."""
+        vectors = self._check(result, len(texts))
+        if self._is_symmetric and len(texts) <= _MAX_CACHED_QUERIES:
+            for text, vector in zip(texts, vectors, strict=True):
+                self._store_vector(text, vector)
+        return vectors
 
     def _split(self, texts: list[str]) -> tuple[list[list[float] | None], list[str]]:
         """Return the cached vector of each text, None where there is none, and the texts without one."""
-        if not (isinstance(self.source, FunctionEmbeddings) and self.source.is_symmetric):
+        if not self._is_symmetric:
             return [None] * len(texts), texts
         known = [self._cached(text) for text in texts]
         return known, [text for text, vector in zip(texts, known, strict=True) if vector is None]
@@ -228,11 +238,14 @@ class CheckedEmbeddings(Embeddings):
 
     def _cache(self, text: str, result: Any) -> list[float]:
         vector = self._check([result], 1)[0]
+        self._store_vector(text, vector)
+        return vector
+
+    def _store_vector(self, text: str, vector: list[float]) -> None:
         with self._lock:
             self._queries[text] = array("d", vector)
             if len(self._queries) > _MAX_CACHED_QUERIES:
                 self._queries.popitem(last=False)
-        return vector
 
     def _check(self, result: Any, count: int) -> list[list[float]]:
         received = len(result) if hasattr(result, "__len__") else count

@@ -42,6 +42,8 @@ class RequestEmbeddings(Embeddings):
         EmbedderError: from each method, if the response cannot be used. Errors of HTTP clients pass unchanged.
     """
 
+    is_symmetric = True
+
     def __init__(self, source: Embeddings, label: str) -> None:
         self.source = source
         self.label = label

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 from crewgraph import ScriptedLLM
 from crewgraph.flow import Flow, FlowPersistence
-from crewgraph.tools import BaseTool
+from crewgraph.tools import BaseTool, tool
+from crewgraph.tools.failure import ToolFailure
 
 __all__ = [
     "Asked",
@@ -23,6 +24,7 @@ __all__ = [
     "Harbor",
     "Tides",
     "Verdict",
+    "broken",
     "desk",
     "dive",
     "happened",
@@ -32,6 +34,12 @@ __all__ = [
 ]
 
 happened: list[str] = []
+
+
+@tool
+def broken() -> ToolFailure:
+    """Never works."""
+    return ToolFailure(message="no tide today")
 
 
 def log(line: str) -> None:

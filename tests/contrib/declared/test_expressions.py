@@ -104,6 +104,20 @@ def test_objects_of_python_are_out_of_reach():
         value("it.x", it=object())
 
 
+def test_now_is_the_time():
+    assert value("now() > timestamp('2026-01-01T00:00:00Z') && now().getFullYear() > 2025") is True
+
+
+def test_what_a_part_of_a_list_or_a_map_lacks_is_told():
+    for text in ("{'a': state.nope}", "[1, {'b': [state.nope]}]"):
+        with pytest.raises(ExpressionError, match="no such member in mapping: 'nope'"):
+            value(text)
+    with pytest.raises(
+        ExpressionError, match="`addition_add`: a part of it has no value, such as a field that does not"
+    ):
+        value("[1].map(x, x + state.nope)")
+
+
 def test_points_in_time_and_spans_of_it_are_told_as_text():
     at = datetime(2026, 1, 31, 12, tzinfo=UTC)
     assert value("[now, now + span, span]", now=at, span=timedelta(minutes=90)) == [

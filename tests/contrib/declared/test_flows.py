@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from crewgraph import ScriptedLLM
 from crewgraph.contrib.declared.flow import FlowDeclaration
-from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused
+from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused, ToolFailed
 from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
 from crewgraph.flow.persistence import FlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -249,6 +249,9 @@ def test_people_look_at_what_methods_return(mode: Mode, saver: SqliteCheckpointe
     waiting = kickoff(mode, flow_of(methods, checkpointer=saver))
     assert isinstance(waiting, PendingFlow) and waiting.questions[0].message == "Good?"
     assert resume(mode, flow_of(methods, checkpointer=saver), waiting.flow_id, "yes") == ["yes", "a draft"]
+    again = kickoff(mode, flow_of(methods, checkpointer=saver))
+    restored = Flow.from_pending(again.flow_id, definition={"name": "Trip", "methods": methods}, checkpointer=saver)
+    assert mode.run(restored.resume, restored.resume_async, "yes") == ["yes", "a draft"]
     asked["provider"] = f"{HERE}:Desk"
     asking = flow_of(methods)
     assert (kickoff(mode, asking), asking.last_human_feedback.outcome) == ("a draft", "no")
@@ -283,6 +286,26 @@ def test_a_backend_is_found_by_the_name_of_its_class_and_by_its_kind(mode: Mode,
     backend = {"persistence_type": kind, "room": "roof"}
     assert kickoff(mode, flow_of({"a": act}, persist={"enabled": True, "persistence": backend})) == 1
     assert Attic.stored == ["roof a"]
+
+
+def test_a_method_may_be_left_out_of_what_is_saved(mode: Mode):
+    Attic.stored.clear()
+    first = {"start": True, "do": expression("1"), "persist": {"enabled": False}}
+    saved = {"enabled": True, "persistence": {"persistence_type": "Attic", "room": "roof"}}
+    flow = flow_of({"a": first, "b": {"listen": "a", "do": expression("2")}}, persist=saved)
+    assert kickoff(mode, flow) == 2
+    assert Attic.stored == ["roof b"]
+
+
+def test_a_failure_that_a_tool_returns_ends_the_flow(mode: Mode):
+    with pytest.raises(ToolFailed, match="methods.act.do: `broken` failed: no tide today"):
+        kickoff(mode, one({"call": "tool", "ref": f"{HERE}:broken"}))
+
+
+def test_the_input_of_an_agent_may_be_messages(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT / "tests")
+    messages = [{"role": "user", "content": "a"}, {"role": "user", "content": "say ${state.port}"}]
+    assert kickoff(mode, one({"call": "agent", "with": {**SAILOR, "input": messages}}), {"port": "Cork"}).raw == "CORK"
 
 
 @pytest.mark.parametrize(
