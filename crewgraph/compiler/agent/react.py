@@ -6,6 +6,7 @@ read are repaired by `function_calling_llm`, if there is one.
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -222,6 +223,7 @@ def repair_arguments(
 
 
 _MAX_EMPTY_REPLIES = 2
+_MAX_EQUAL_CALLS = 5
 _MAX_CONDENSATIONS = 12
 """How many requests may fail because the conversation is too long, each after condensing it further."""
 
@@ -268,6 +270,9 @@ class ReActContext:
     """The inputs of the run."""
 
     step_callback: Callable[..., object] | None = None
+    repeated: Counter[str] = field(default_factory=Counter[str])
+    """How often each call had each result."""
+
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """Number of tool calls ("used") and of failed ones ("errors")."""
 
@@ -504,7 +509,17 @@ def run_tools(
             from_cache=outcome.get("from_cache", False),
         )
         yield from _report_step(context, finished, step)
+    _check_progress(context, actions, outcomes)
     return outcomes
+
+
+def _check_progress(context: ReActContext, actions: Actions, outcomes: list[ToolOutcome]) -> None:
+    """End the work of an agent that makes the same call again and again."""
+    for action, outcome in zip(actions.actions, outcomes, strict=True):
+        key = json.dumps([action.tool, action.args, outcome["text"]], sort_keys=True)
+        context.repeated[key] += 1
+        if context.repeated[key] == _MAX_EQUAL_CALLS and not outcome["final"]:
+            raise context.report.stuck(action.tool, action.args, _MAX_EQUAL_CALLS)
 
 
 def _record_failures(
