@@ -30,6 +30,7 @@ from crewgraph.compiler.agent.protocol import (
     final_text,
     parse_reply,
     reply_text,
+    written_calls,
 )
 from crewgraph.compiler.agent.toolbox import (
     CheckedArguments,
@@ -325,6 +326,8 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         if reply["tool_calls"] and context.structure is not None:
             parsed = _structure_as_answer(context, reply, context.structure) or parsed
         dialogue.answer_extra = reply["extra"]
+        if specs and isinstance(parsed, FinalAnswer):
+            parsed = _written_as_text(context, parsed) or parsed
         if isinstance(parsed, FinalAnswer):
             yield from _report_step(
                 context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
@@ -347,6 +350,12 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
                 yield from _report_step(context, finish, step)
                 return answer
     return (yield from _force_answer(context, dialogue, specs))
+
+
+def _written_as_text(context: ReActContext, answer: FinalAnswer) -> Actions | None:
+    """Return the calls of the agent's tools that an answer consists of, where the server did not read them."""
+    written = written_calls(answer.text)
+    return written if written and all(context.tools.named(action.tool) for action in written.actions) else None
 
 
 def _structure_as_answer(context: ReActContext, reply: Reply, structure: type[BaseModel]) -> FinalAnswer | None:
