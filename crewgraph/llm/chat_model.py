@@ -297,7 +297,7 @@ class ChatModel(WatchedModel):
                 )
                 return source
             return source.bind(response_format=dict(self._response_format))
-        if issubclass(self._response_format, RootModel):
+        if RootModel in self._response_format.__mro__:
             return self._bind_root(source, self._response_format)
         strict = strict_schema(self._response_format) if self._strict else None
         schema = _object_schema(self._response_format) if strict is None else strict

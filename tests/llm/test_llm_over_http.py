@@ -304,7 +304,9 @@ def test_call_gives_text_for_a_text_and_for_messages(serve: Serve):
 
 
 def test_a_response_format_gives_an_instance(serve: Serve):
-    server = serve(['{"name": "Rex", "age": 3}', '{"name": "Rex"}', '{"name": "Rex"}', "no dog", '{"name": "Rex"}'])
+    server = serve(
+        ['{"name": "Rex", "age": 3}', '{"name": "Rex"}', '{"name": "Rex"}', "no dog", '{"name": "Rex"}', "no"]
+    )
     llm = LLM("openai/test", base_url=server.url, response_format=Dog)
     assert llm.call("a dog") == Dog(name="Rex", age=3)
     assert asyncio.run(llm.acall("a dog")) == Dog(name="Rex")
@@ -315,6 +317,7 @@ def test_a_response_format_gives_an_instance(serve: Serve):
         plain.call("a dog", response_model=Dog)
     assert as_model(llm).complete(ASK, [], [], {})["content"] == '{"name":"Rex","age":0}'  # as pydantic writes it
     assert llm.get_token_usage_summary().successful_requests == 3
+    assert llm.call("a dog") == "no"  # as on CrewAI, with a warning
 
 
 def test_call_performs_the_function_that_was_called(serve: Serve):

@@ -6,11 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from modes import Mode
-from servers.answers import Answer, Request
+from pydantic import RootModel
+from servers.answers import Answer, Request, error, text
 from servers.openai_api import OpenAIServer
 
 from crewgraph import LLM, Agent
+from crewgraph.errors import ModelError
+from crewgraph.llm.chat_model import ChatModel
+from crewgraph.schema import is_list
 from crewgraph.tools import tool
 
 FROM_CLIENTS = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
@@ -361,7 +366,7 @@ STREAMED_CALLS: list[tuple[str, str, list[str]]] = [
 
 
 def body(shape: Any) -> Answer:
-    if isinstance(shape, list):
+    if is_list(shape):
         return Answer(body="".join([*shape, END]).encode(), headers={"Content-Type": "text/event-stream"})
     return Answer(body=json.dumps(shape).encode())
 
@@ -403,8 +408,8 @@ def outcome(mode: Mode, shape: Any, serve: Serve, *, of_tool: bool) -> object:
     model = llm(server, stream=isinstance(shape, list))
     try:
         return use(mode, model) if of_tool else mode.run(lambda: model.call("?"), lambda: model.acall("?"))
-    except Exception as error:  # noqa: BLE001  (a row that fails is reported with the others)
-        return repr(error)
+    except Exception as failure:  # noqa: BLE001  (a row that fails is reported with the others)
+        return repr(failure)
 
 
 @FROM_CLIENTS
@@ -427,8 +432,40 @@ def test_errors_with_status_200_name_model_and_server_and_what_was_sent(mode: Mo
 
 
 def test_a_text_that_only_looks_like_a_call_is_the_answer(mode: Mode, serve: Serve):
-    for text in ('{"name": "Ada", "arguments": {"city": "Oslo"}}', 'As JSON: {"name": "weather", "arguments": {}}'):
-        assert use(mode, llm(serve(lambda _, text=text: body(said(text))))) == (text, [])
+    for words in ('{"name": "Ada", "arguments": {"city": "Oslo"}}', 'As JSON: {"name": "weather", "arguments": {}}'):
+        assert use(mode, llm(serve(lambda _, words=words: body(said(words))))) == (words, [])
+
+
+@pytest.mark.parametrize("name", ["hosted_vllm/gpt-5", "openai/o3-mini", "openai/corporate"])
+def test_a_model_that_refuses_max_tokens_gets_max_completion_tokens(mode: Mode, serve: Serve, name: str):
+    refusal = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    server = serve(lambda request: error(400, refusal) if "max_tokens" in request.body else text("fine"))
+    model = LLM(name, base_url=server.url, api_key="k", max_tokens=9, metadata={"team": "a"})
+    for _ in range(2):
+        assert mode.run(lambda: model.call("?"), lambda: model.acall("?")) == "fine"
+    assert len(server.bodies) == (3 if name.endswith("corporate") else 2)
+    assert server.bodies[-1]["max_completion_tokens"] == 9
+    assert server.bodies[-1]["metadata"] == {"team": "a"}
+
+
+def test_another_refusal_is_the_error(serve: Serve):
+    server = serve(lambda _: error(400, "max_completion_tokens is too large"))
+    with pytest.raises(Exception, match="is too large .model `m` at http"):
+        llm(server, max_tokens=9).call("?")
+    assert len(server.bodies) == 2
+
+
+class Cities(RootModel[list[str]]):
+    pass
+
+
+def test_a_root_model_is_the_answer_where_a_server_takes_it(mode: Mode, serve: Serve):
+    model = llm(serve(lambda _: text('["Oslo"]')))
+    ask: dict[str, Any] = {"response_model": Cities}
+    assert mode.run(lambda: model.call("?", **ask), lambda: model.acall("?", **ask)) == Cities(["Oslo"])
+    other = ChatModel(FakeListChatModel(responses=["x"]), response_format=Cities)
+    with pytest.raises(ModelError, match=r"`Cities` is a `RootModel`. Pass a model with a field"):
+        other.complete([{"role": "user", "content": "?"}], (), (), {})
 
 
 def test_the_table_has_at_least_forty_shapes_each_with_its_source():
