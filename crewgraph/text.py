@@ -149,41 +149,24 @@ def slug(text: str, *, taken: Collection[str] = ()) -> str:
 
 
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_QUOTES = re.compile("['\"`\u2018\u2019\u201c\u201d]")
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
-_MODEL_NAME_LIMIT = 64
+_WORDS = re.compile("[a-z0-9]+")
 
 
-def model_name(title: str) -> str:
+def model_name(title: str, max_length: int = 64) -> str:
     """Return the name of a tool for models: "Read a file's content" and "ReadAFilesContent" become `read_a_files_content`.
 
-    All providers accept it: 1 to 64 of a-z, 0-9 and `_`. Accents and quotes are removed. If letters of other scripts are
-    lost, or the name is truncated, a short hash of the title keeps different titles apart.
+    All providers accept it: a-z, 0-9 and `_`. Accents and quotes are removed. If letters of other scripts are lost, or the name
+    is truncated, a short hash keeps different titles apart.
     """
-    plain = _without_accents(title)
-    name = _NOT_IN_NAMES.sub("_", _HUMPS.sub("_", _QUOTES.sub("", plain)).lower()).strip("_")
-    if _is_unchanged(name, plain):
-        return name
-    if plain.isascii() and name:
-        return _with_digits(name, hashlib.sha256(name.encode()).hexdigest()[:8])  # as CrewAI shortens it
-    return _with_hash(name, title)
-
-
-def _without_accents(title: str) -> str:
-    return "".join(char for char in unicodedata.normalize("NFKD", title) if not unicodedata.combining(char))
-
-
-def _is_unchanged(name: str, plain: str) -> bool:
-    lost = any(char.isalnum() and not char.isascii() for char in plain)
-    return not lost and 0 < len(name) <= _MODEL_NAME_LIMIT
-
-
-def _with_hash(name: str, title: str) -> str:
-    return _with_digits(name, hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest())
-
-
-def _with_digits(name: str, digits: str) -> str:
-    return f"{name[: _MODEL_NAME_LIMIT - 9].rstrip('_') or 'tool'}_{digits}"
+    plain = unicodedata.normalize("NFKD", title)
+    humps = _HUMPS.sub("_", plain.encode("ascii", "ignore").decode())
+    name = "_".join(_WORDS.findall(humps.replace("'", "").replace('"', "").lower()))
+    digits = ""
+    if not name or any(char.isalnum() and not char.isascii() for char in plain):
+        digits = hashlib.blake2b(title.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    elif len(name) > max_length:
+        digits = hashlib.sha256(name.encode()).hexdigest()[:8]  # as CrewAI shortens it
+    return f"{name[: max_length - 9].rstrip('_') or 'tool'}_{digits}" if digits else name
 
 
 def _truncate_name(name: str, limit: int) -> str:

@@ -25,7 +25,6 @@ from crewgraph_compat.moving.dependencies.requirements import (
     requirements_places,
     setup_cfg_places,
 )
-from crewgraph_compat.stand_ins.tools import sanitize_tool_name
 
 import crewgraph
 from crewgraph.compiler.agent.plan import _parse_plan  # pyright: ignore[reportPrivateUsage]
@@ -513,7 +512,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a prompt": lambda text: fill_placeholders(text, a="b"),
     "a template": lambda text: (render_template(text, "System", "x", {}), split_at_slot(text, "System")),
     "a node's name": slug,
-    "a tool's name": lambda text: (model_name(text), sanitize_tool_name(text)),
+    "a tool's name": model_name,
     "a shown text": printable,
     "a line of the console": lambda text: (truncate_line(text, 200), truncate_block(text, 2000)),
     "sections of Markdown": markdown_sections,

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from crewgraph.extras import load
 from crewgraph.llm.current_call import CALL
-from crewgraph.schema import is_object
+from crewgraph.schema import is_list, is_object
 from crewgraph.settings import model_idle_timeout, model_timeout
 from crewgraph.text import shorten
 
@@ -64,7 +64,9 @@ class AnswerClock:
         self.note = ""
         """What to say of an error that was the body of an answer with status 200."""
 
-        self._model, self._place = model, ""
+        self._model = model
+        self.place = ""
+        """Where the server is, for messages: " at http://127.0.0.1:8000"; empty before a request."""
         self._began = time.monotonic()
         self._asked_at: float | None = None
         self._wait = inf
@@ -76,7 +78,7 @@ class AnswerClock:
         now = time.monotonic()
         left = self.limits.total - (now - self._began)
         url = request.url
-        self._place = f" at {url.scheme}://{url.host}{f':{url.port}' if url.port else ''}"
+        self.place = f" at {url.scheme}://{url.host}{f':{url.port}' if url.port else ''}"
         if left <= 0 or self.reached:
             raise self._error(self.reached or "total", request)
         if self._asked_at is not None and now - self._asked_at >= self._wait:
@@ -122,15 +124,22 @@ class AnswerClock:
         except ValueError:
             return
         fields = answer if is_object(answer) else {}
-        error = fields.get("error")
-        if not error or any(fields.get(name) for name in _ANSWERS):
+        choices: Any = fields.get("choices")
+        first = choices[0] if is_list(choices) and choices and is_object(choices[0]) else {}
+        if fields.get("object") == "error":
+            error: object = fields
+        elif first.get("finish_reason") == "error":
+            error = first.get("error")
+        else:
+            error = None if any(fields.get(name) for name in _ANSWERS) else fields.get("error", fields.get("detail"))
+        if not error:
             return
         said = error if is_object(error) else {}
         codes = (said.get("code"), said.get("status"))
         numbers = [int(code) for code in map(str, codes) if code.isdigit()]
         response.status_code = next((code for code in numbers if 400 <= code < 600), 502)
         self.note = (
-            f"the server of the model `{self._model}`{self._place} sent this error with HTTP status 200: {self.sent}"
+            f"the server of the model `{self._model}`{self.place} sent this error with HTTP status 200: {self.sent}"
         )
 
     def count(self, size: int, request: Any) -> None:
@@ -148,7 +157,7 @@ class AnswerClock:
 
     def read_timed_out(self) -> None:
         """Say which limit was reached by a read that took too long; none if the hooks saw no request."""
-        if self._place:
+        if self.place:
             is_over = time.monotonic() - self._began >= self.limits.total
             self.reached = "total" if is_over else self._of_wait
 
@@ -160,7 +169,7 @@ class AnswerClock:
     @property
     def text(self) -> str:
         """What to say of the limit that was reached."""
-        who = f"The model `{self._model}`{self._place}"
+        who = f"The model `{self._model}`{self.place}"
         came = f"{self._received:,} bytes of it had come" if self._received else "nothing had come"
         match self.reached:
             case "total":
@@ -194,7 +203,7 @@ class AnswerClock:
         return unread
 
 
-_MAY_BE_ERROR = re.compile(rb'"error"\s*:\s*(?!null)')
+_MAY_BE_ERROR = re.compile(rb'"error"|"detail"')
 _ANSWERS = ("choices", "content", "candidates", "message", "status")
 """Fields of answers, of which one without an error has one that is not empty."""
 

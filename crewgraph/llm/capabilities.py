@@ -16,6 +16,7 @@ __all__ = [
     "supports_pdfs",
     "supports_stop_words",
     "supports_tools",
+    "takes_max_tokens",
     "without_blank",
 ]
 
@@ -83,6 +84,7 @@ CONTEXT_WINDOWS: tuple[tuple[str, int], ...] = (
 """Context windows in tokens by name prefix; the first match wins."""
 
 _NO_STOP_MODELS = re.compile(r"^(?:o[134](?:$|-)|gpt-5|grok-(?:3-mini|4|code))")
+_NO_MAX_TOKENS = re.compile(r"^(?:o[134](?:$|-)|gpt-5)")
 _NO_TOOL_MODELS = re.compile(r"^o1-(?:mini|preview)")
 
 _IMAGE_MODELS = re.compile(
@@ -187,6 +189,11 @@ def _llm_name(llm: object, default: str) -> str:
 def supports_stop_words(model: str) -> bool:
     """Return whether a model supports stop words; reasoning models of OpenAI and xAI reject requests that have them."""
     return _NO_STOP_MODELS.match(_bare(model)) is None
+
+
+def takes_max_tokens(model: str) -> bool:
+    """Return whether a model takes `max_tokens`; OpenAI's reasoning models only take `max_completion_tokens`, on any server."""
+    return _NO_MAX_TOKENS.match(_bare(model)) is None
 
 
 _STRICT_APIS = {"ChatAnthropic", "ChatAnthropicMessages", "ChatAnthropicVertex", "ChatBedrock", "ChatBedrockConverse"}

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.current import is_traced
@@ -25,8 +25,13 @@ from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_by
 from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
-from crewgraph.llm.provider_clients import UNPARSED, client_of_loops, prepared
-from crewgraph.llm.provider_fields import KEY, join_parts
+from crewgraph.llm.provider_clients import (
+    client_of_loops,
+    prepared,
+    status_errors,
+    with_completion_limit,
+)
+from crewgraph.llm.provider_fields import KEY, UNPARSED, join_parts
 from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.replies import Limit, ModelTurn, joined, message_in, structure_errors, whole_reply
 from crewgraph.llm.responses import Responses
@@ -208,6 +213,8 @@ class ChatModel(WatchedModel):
                     turn.add(runnable.invoke(turn.messages, run_config, **keywords))
                 except structure_errors() as error:
                     turn.add(message_in(error))
+                except status_errors() as error:
+                    runnable = self._with_other_limit(error, tools)
         return self._reply(turn, stop, structured=not tools)
 
     async def _acomplete(
@@ -224,6 +231,8 @@ class ChatModel(WatchedModel):
                         turn.add(await runnable.ainvoke(turn.messages, run_config, **keywords))
                 except structure_errors() as error:
                     turn.add(message_in(error))
+                except status_errors() as error:
+                    runnable = self._with_other_limit(error, tools, across_loops=True)
         return self._reply(turn, stop, structured=not tools)
 
     def _turn(
@@ -262,6 +271,15 @@ class ChatModel(WatchedModel):
         self._latest = (tools, across_loops, runnable) if isinstance(tools, tuple) else None
         return runnable
 
+    def _with_other_limit(self, error: Exception, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+        """Return the model for a server that wants `max_completion_tokens` for `max_tokens`; else raise its error."""
+        sends_it = any(with_completion_limit(leaf.model) is not leaf.model for leaf in self._leaves)
+        if "max_completion_tokens" not in str(error) or not sends_it:
+            raise error
+        self.source = map_models(self.source, with_completion_limit)
+        self._leaves, self._bindings, self._latest = leaves(self.source), {}, None
+        return self._runnable_for(tools, across_loops=across_loops)
+
     def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
         if tools:
             return map_models(source, _tool_binder(tools, self._settings))
@@ -279,11 +297,22 @@ class ChatModel(WatchedModel):
                 )
                 return source
             return source.bind(response_format=dict(self._response_format))
+        if RootModel in self._response_format.__mro__:
+            return self._bind_root(source, self._response_format)
         strict = strict_schema(self._response_format) if self._strict else None
         schema = _object_schema(self._response_format) if strict is None else strict
         schema.setdefault("title", self._response_format.__name__)
         options = {} if strict is None else {"strict": True}
         return map_models(source, lambda model: _structured(model, schema, options))
+
+    def _bind_root(self, source: Any, root: type[BaseModel]) -> Any:
+        if not hasattr(self._base, "root_client"):
+            raise ModelError(
+                f"the model `{self.name}` answers with objects, and `{root.__name__}` is a `RootModel`. Pass a model with a "
+                "field for its value, such as `items: list[Item]`, or ask for JSON in the prompt."
+            )
+        schema = {"name": root.__name__, "schema": root.model_json_schema()}
+        return source.bind(response_format={"type": "json_schema", "json_schema": schema})
 
     def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         stop_words = list(dict.fromkeys([*self._stop, *stop]))

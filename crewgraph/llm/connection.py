@@ -15,7 +15,7 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.loops.transport import LoopTransport, client_of_fork, proxied_client
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
-from crewgraph.llm.capabilities import has_strict_api, without_blank
+from crewgraph.llm.capabilities import has_strict_api, takes_max_tokens, without_blank
 from crewgraph.llm.provider_clients import without_secrets_in_traces
 from crewgraph.llm.providers import Provider, Target
 from crewgraph.redaction import redact, redacted_logger
@@ -217,7 +217,7 @@ def _provider_class(provider: Provider) -> Any:
 def _openai_model(target: Target, keywords: dict[str, Any]) -> Any:
     address = keywords["base_url"]
     is_other_server = address is not None and "api.openai.com" not in address and keywords.get("api") != "responses"
-    if "max_tokens" in keywords and is_other_server:
+    if "max_tokens" in keywords and is_other_server and takes_max_tokens(target.model):
         # ChatOpenAI would rename it to `max_completion_tokens`, which other servers do not know.
         keywords["extra_body"] = {"max_tokens": keywords.pop("max_tokens"), **keywords.get("extra_body", {})}
     return _openai_client_model(load("langchain_openai").ChatOpenAI, keywords)
@@ -251,6 +251,8 @@ def _openai_client_model(model_class: Any, keywords: dict[str, Any]) -> Any:
         keywords["default_headers"] = {**headers, **keywords.get("default_headers", {})}
     if keywords.pop("api", None) == "responses":
         keywords["use_responses_api"] = True
+    if "metadata" in keywords:  # LangChain has a field of this name for its own traces
+        keywords["extra_body"] = {"metadata": keywords.pop("metadata"), **(keywords.get("extra_body") or {})}
     if "logprobs" in keywords:
         keywords["logprobs"] = bool(keywords["logprobs"])
     keywords["api_key"] = keywords["api_key"] or _NO_KEY

@@ -133,7 +133,7 @@ class ProviderErrors:
         if _is_unreadable(error, trace, sent):
             came = f"; it sent {sent}" if sent else ""
             raise UnreadableAnswer(
-                f"The model `{self._model}` sent an answer that cannot be parsed: {str(error).rstrip('. ')}{came}. "
+                f"The model `{self._model}`{self._place} sent an answer that cannot be parsed: {str(error).rstrip('. ')}{came}. "
                 "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
         self._note(error)
@@ -142,17 +142,21 @@ class ProviderErrors:
             text = f"{_unreached(self._model, error)}: {_with_reason(error)}"
             raise _derived(error, (text,), ConnectionError) from error.__cause__
         if _is_not_found(error, bases) and not isinstance(error, ValueError):
-            text = f"The model `{self._model}` was not found: {error}"
+            text = f"The model `{self._model}` was not found{self._place}: {error}"
             raise _derived(error, (text,), ValueError) from error.__cause__
         if bases & _UNPICKLABLE and not isinstance(error, PicklableError):
-            raise _derived(error, error.args) from error.__cause__
+            came = "" if self._clock is None else self._redactor().redact(self._clock.note)
+            text = f"{error.args[0] if error.args else error} ({came or f'model `{self._model}`{self._place}'})"
+            raise _derived(error, (text, *error.args[1:])) from error.__cause__
         return False
+
+    @property
+    def _place(self) -> str:
+        return "" if self._clock is None else self._redactor().redact(self._clock.place)
 
     def _note(self, error: Exception) -> None:
         if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
             note_once(error, _FOREIGN_LOOP.format(model=self._model))
-        if self._clock is not None and self._clock.note:
-            note_once(error, self._redactor().redact(self._clock.note))
 
     def _raise_limit(self, error: Exception) -> None:
         """Raise the error of a limit of the answer, if that is what ended it."""

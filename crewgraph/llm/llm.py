@@ -455,7 +455,7 @@ class LLM(ResponsesMixin, BaseLLM):
         )
         function = self._requested_call(reply, available_functions)
         if function is None:
-            return self._result(reply, response_format)
+            return self._result(reply, response_format, demanded=response_model is not None)
         name = reply["tool_calls"][0]["name"]
         from crewgraph.llm import events
 
@@ -487,7 +487,7 @@ class LLM(ResponsesMixin, BaseLLM):
         )
         function = self._requested_call(reply, available_functions)
         if function is None:
-            return self._result(reply, response_format)
+            return self._result(reply, response_format, demanded=response_model is not None)
         name = reply["tool_calls"][0]["name"]
         from crewgraph.llm import events
 
@@ -513,8 +513,8 @@ class LLM(ResponsesMixin, BaseLLM):
         return supports_images(self.model)
 
     def get_context_window_size(self) -> int:
-        """Return the size of the context window in tokens."""
-        return self.context_window_size or context_window(self.model)
+        """Return how many tokens of the context window a program should fill, 85 %, as CrewAI does."""
+        return (self.context_window_size or context_window(self.model)) * 85 // 100
 
     def __getstate__(self) -> PlainDict:
         """Drop the built chat model: copies connect for themselves."""
@@ -543,8 +543,8 @@ class LLM(ResponsesMixin, BaseLLM):
         if self.responses is not None:
             self.responses.record_answer(message)
 
-    def _result(self, reply: Reply, form: object) -> object:
-        """Convert a reply to what `call` returns."""
+    def _result(self, reply: Reply, form: object, *, demanded: bool) -> object:
+        """Convert a reply to what `call` returns; one that does not fit is an error if the call demanded the form."""
         if self.responses is not None and self.responses.parses_outputs:
             return responses_result(reply)
         if reply["tool_calls"]:
@@ -553,9 +553,14 @@ class LLM(ResponsesMixin, BaseLLM):
         if not (isinstance(form, type) and issubclass(form, BaseModel)):
             return text
         instance, problem = read_structure(text, form)
-        if instance is None:
+        if instance is not None:
+            return instance
+        if demanded:
             raise UnreadableAnswer(f"The answer does not match `{form.__name__}`: {problem}. The answer: {text!r}")
-        return instance
+        _log.warning(
+            "LLM(%r): the answer does not match `%s` and is returned as text: %s", self.model, form.__name__, problem
+        )
+        return text
 
     def _requested_call(self, reply: Reply, functions: PlainMapping | None) -> "partial[Any] | None":
         """Return the function of the first tool call, bound to its arguments; None if there is nothing to call."""

@@ -5,19 +5,18 @@ while it streams, sends back what its provider wants back, and keeps the limits 
 `test_provider_clients.py`, `test_provider_fields.py`, `test_answer_limits.py` and `test_forked_processes.py`.
 """
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from crewgraph.core.loops.transport import LoopTransport, client_of_fork
 from crewgraph.extras import load
 from crewgraph.llm.answer_limits import add_hooks
-from crewgraph.llm.provider_fields import KEY, add_fields, read_part
+from crewgraph.llm.provider_fields import KEY, add_fields, mend, read_part
 from crewgraph.redaction import redact
 from crewgraph.schema import PlainDict, is_list, is_object
 
@@ -26,7 +25,13 @@ if TYPE_CHECKING:
 else:
     OpenAIModel = object  # a mixin, which stands before the model's own class, whichever that is
 
-__all__ = ["UNPARSED", "client_of_loops", "prepared", "without_secrets_in_traces"]
+__all__ = [
+    "client_of_loops",
+    "prepared",
+    "status_errors",
+    "with_completion_limit",
+    "without_secrets_in_traces",
+]
 
 
 def prepared(model: Any, make_client: Callable[[], object] | None = None) -> Any:
@@ -61,6 +66,19 @@ def prepared(model: Any, make_client: Callable[[], object] | None = None) -> Any
     for client in _clients_of(own, on_loop=make_client is not None):
         add_hooks(client)
     return own
+
+
+def status_errors() -> tuple[type[Exception], ...]:
+    """Return what the openai package raises for a request that its server refuses."""
+    openai: Any = sys.modules.get("openai")
+    return () if openai is None else (openai.APIStatusError,)
+
+
+def with_completion_limit(model: Any) -> Any:
+    """Return a model that sends its `max_tokens` as `max_completion_tokens`; the model itself if it does not send it."""
+    body: PlainDict = dict(getattr(model, "extra_body", None) or {})
+    limit = body.pop("max_tokens", None)
+    return model if limit is None else model.model_copy(update={"extra_body": body, "max_tokens": limit})
 
 
 def client_of_loops() -> object:
@@ -109,11 +127,6 @@ def _clients_of(model: object, on_loop: bool) -> list[Any]:
     return found
 
 
-UNPARSED = "\ufeff"
-"""A prefix for the arguments of a tool call that are not a JSON object, such as a list. `json.loads` rejects it, so LangChain
-passes the call on as invalid, with its text; it would fail on the list itself, and the request would be repeated."""
-
-
 class _Keeping(OpenAIModel):
     """Keeps the provider's fields of an answer in `additional_kwargs`, and sends those of earlier answers back.
 
@@ -129,24 +142,29 @@ class _Keeping(OpenAIModel):
         return payload
 
     def _create_chat_result(self, response: Any, generation_info: PlainDict | None = None) -> Any:
-        try:
-            result: Any = super()._create_chat_result(response, generation_info)
-        except ValidationError:
-            answer = _plain_answer(response)
-            for choice in answer["choices"]:
-                for call in choice["message"].get("tool_calls") or ():
-                    _mark_unparsed(call["function"])
-            result = super()._create_chat_result(answer, generation_info)
-        for generation, choice in zip(result.generations, _plain_answer(response)["choices"], strict=False):
+        answer = _plain_answer(response)
+        if not answer.get("choices") and is_object(inner := answer.get("data")) and inner.get("choices"):
+            answer, response = inner, inner
+        choices: list[PlainDict] = answer.get("choices") or []
+        mended = [
+            {**choice, "message": mend(choice["message"])} if is_object(choice.get("message")) else choice
+            for choice in choices
+        ]
+        if mended != choices:
+            response = {**answer, "choices": mended}
+        result: Any = super()._create_chat_result(response, generation_info)
+        for generation, choice in zip(result.generations, mended, strict=True):
             _keep(self, generation, choice["message"])
         return result
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: PlainDict, default_chunk_class: type, base_generation_info: PlainDict | None
     ) -> Any:
-        converted: Any = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
         nested: PlainDict = chunk.get("chunk") or {}
         choices: list[PlainDict] = chunk.get("choices") or nested.get("choices") or []
+        for choice in choices:
+            choice["delta"] = mend(choice.get("delta") or {}, whole=False)
+        converted: Any = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
         if converted is not None and choices:
             _keep(self, converted, choices[0]["delta"])
         return converted
@@ -154,16 +172,9 @@ class _Keeping(OpenAIModel):
 
 def _plain_answer(response: Any) -> PlainDict:
     excluded = {"choices": {"__all__": {"message": {"parsed"}}}}  # any model of the program
-    return response if is_object(response) else response.model_dump(exclude=excluded, warnings=False)
-
-
-def _mark_unparsed(function: PlainDict) -> None:
-    try:
-        is_object = isinstance(json.loads(function["arguments"]), dict)
-    except (TypeError, ValueError):
-        return
-    if not is_object:
-        function["arguments"] = UNPARSED + function["arguments"]
+    if is_object(response) or not isinstance(response, BaseModel):  # LangChain says what a page of HTML is not
+        return response if is_object(response) else {}
+    return response.model_dump(exclude=excluded, warnings=False)
 
 
 def _keep(model: Any, generation: Any, message: PlainDict) -> None:

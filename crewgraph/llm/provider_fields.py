@@ -4,14 +4,16 @@ LangChain's OpenAI models know none of them. `read_part` reads them from a messa
 the parts of an answer together, and `add_fields` writes them into the messages of a request.
 """
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from crewgraph.core.messages import ToolRequest
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
+from crewgraph.text import extract_json
 
-__all__ = ["KEY", "MESSAGE_FIELDS", "add_fields", "join_parts", "read_part"]
+__all__ = ["KEY", "MESSAGE_FIELDS", "UNPARSED", "add_fields", "join_parts", "mend", "read_part"]
 
 KEY = "provider_fields"
 """Where LangChain's `additional_kwargs`, and so `extra` of replies and messages, hold the fields."""
@@ -49,6 +51,49 @@ def read_part(message: PlainDict) -> PlainDict | None:
             found = {name: call[name] for name in _CALL_FIELDS if call.get(name)}
             calls.append([call.get("index", number), call.get("id"), found])
     return {"message": own, "calls": calls} if own or calls else None
+
+
+UNPARSED = "\ufeff"
+"""A prefix for the arguments of a tool call that are not a JSON object, such as a list. `json.loads` rejects it, so LangChain
+passes the call on as invalid, with its text; it would fail on the list itself, and the request would be repeated."""
+
+_WITHIN_NAME = re.compile(r"functions\.([\w-]+)(?::\d+)?")
+
+
+def mend(message: PlainDict, *, whole: bool = True) -> PlainDict:
+    """Return a message, or a chunk of one (not `whole`), as OpenAI writes it, from what other servers make of it."""
+    legacy, calls = message.get("function_call"), message.get("tool_calls")
+    if not calls and is_object(legacy) and (legacy.get("name") or legacy.get("arguments")):
+        call_id = "call_0" if legacy.get("name") else None
+        calls = [{"index": 0, "id": call_id, "type": "function", "function": legacy}]
+    role = message.get("role") or ("assistant" if whole else None)
+    if not calls:
+        return {**message, "role": role}
+    mended = [_mended_call(call, whole=whole) for call in calls]
+    return {**message, "role": role, "function_call": None, "tool_calls": mended}
+
+
+def _mended_call(call: PlainDict, *, whole: bool) -> PlainDict:
+    function: PlainDict = call.get("function") or {}
+    name, args = function.get("name"), function.get("arguments")
+    if isinstance(name, str) and (within := _WITHIN_NAME.fullmatch(name)):
+        name = within[1]
+    if is_object(args):
+        args = json.dumps(args)
+    elif whole and args:
+        args = _object_text(str(args))
+    return {**call, "function": {**function, "name": name, "arguments": args}}
+
+
+def _object_text(args: str) -> str:
+    """Return arguments that are an object, perhaps encoded twice; others marked as unparsed."""
+    try:
+        value: object = json.loads(args)
+    except ValueError:
+        return args
+    if isinstance(value, str) and is_object(extract_json(value)) and value.lstrip().startswith("{"):
+        return value
+    return args if value is None or is_object(value) else UNPARSED + args
 
 
 def join_parts(parts: Sequence[PlainMapping], requests: Sequence[ToolRequest]) -> PlainDict:

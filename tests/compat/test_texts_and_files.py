@@ -10,6 +10,8 @@ from crewgraph_compat.stand_ins.models import TokenCalcHandler, TokenProcess
 from crewgraph_compat.stand_ins.tools import SerializableCallable, sanitize_tool_name
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from crewgraph.text import model_name
+
 
 @pytest.mark.parametrize(
     ("name", "made"),
@@ -19,11 +21,14 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
         ("HTTPServer", "http_server"),
         ("Ünïcode Näme", "unicode_name"),
         ("parseJSON2XML", "parse_json2xml"),
+        ("Search a PDF's content", "search_a_pdfs_content"),
+        ("Search a DOCX\u2019s \u201cIDs\u201d", "search_a_doc_xs_i_ds"),
         ("a" * 70, "a" * 55 + "_6bd5e503"),
     ],
 )
 def test_a_tools_name_is_made_as_crewai_makes_it(name: str, made: str):
     assert sanitize_tool_name(name) == made
+    assert model_name(name) == made  # which models see
 
 
 def test_a_long_name_keeps_its_start_and_ends_in_digits():

@@ -9,6 +9,7 @@ from crewgraph import Task, ToolUse
 from crewgraph.errors import OutputInvalid
 from crewgraph.prompts.book import default_book
 from crewgraph.tools import BaseTool, tool
+from crewgraph.tools.failure import ToolExecutionFailedError
 
 BOOK = default_book()
 
@@ -41,6 +42,27 @@ def clerk_task(*script: Any, native: bool = False, tools: list[Any] | None = Non
 
 def answered(run: BodyRun) -> str:
     return run.result["raw"]
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_an_agent_that_makes_the_same_call_with_the_same_result_five_times_is_stopped(native: bool):
+    reply = [ToolUse("count", {"folder": "/a"})] if native else 'Action: count\nAction Input: {"folder": "/a"}'
+    other = [ToolUse("count", {"folder": "/b"})] if native else 'Action: count\nAction Input: {"folder": "/b"}'
+    with pytest.raises(ToolExecutionFailedError, match="made the same call 5 times and got the same result") as stopped:
+        run_task(clerk_task(reply, other, reply, other, *[reply] * 20, native=native))
+    assert stopped.value.record.tool_name == "count"
+    assert stopped.value.record.failure.reason == "repeated_call"
+
+
+def test_a_call_whose_result_changes_may_be_made_again():
+    states = iter(["pending"] * 4 + ["done"] * 4)
+
+    @tool
+    def poll() -> str:
+        """Look at the job."""
+        return next(states)
+
+    assert answered(run_task(clerk_task(*[[ToolUse("poll", {})]] * 8, "ok", native=True, tools=[poll]))) == "ok"
 
 
 # ------------------------------------------------------------------------------------------- the conversations

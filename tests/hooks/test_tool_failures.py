@@ -70,7 +70,7 @@ def test_an_exception_a_name_and_arguments_are_reasons_too(mode: Mode):
     assert found == [
         (ToolFailureReason.EXCEPTION, "ValueError"),
         (ToolFailureReason.UNKNOWN_TOOL, "gouge"),
-        (ToolFailureReason.INVALID_INPUT, None),
+        (ToolFailureReason.EXCEPTION, None),
     ]
 
 

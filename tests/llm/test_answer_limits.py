@@ -186,7 +186,7 @@ def test_an_error_with_status_200_is_repeated_as_its_own_status_and_the_next_mod
     with pytest.raises(openai.InternalServerError, match="Provider returned error") as caught:
         ask(mode, LLM("openrouter/x/y", base_url=server.url, api_key="k", max_retries=1))
     assert server.requests == 2 and caught.value.status_code == 502
-    assert "the server of the model `x/y` at http://127.0.0.1" in caught.value.__notes__[0]
+    assert "the server of the model `x/y` at http://127.0.0.1" in str(caught.value)
     good = serve(body('{"choices": [{"message": {"role": "assistant", "content": "fine"}, "finish_reason": "stop"}]}'))
     second = LLM("openai/good", base_url=good.url, api_key="k")
     assert (

@@ -278,7 +278,7 @@ def test_capabilities_of_well_known_models(name: str, functions: bool, stop: boo
     llm = LLM(name)
     assert llm.supports_function_calling() is functions
     assert llm.supports_stop_words() is stop
-    assert llm.get_context_window_size() == window
+    assert llm.get_context_window_size() == window * 85 // 100
 
 
 def test_importing_models_imports_no_client():

@@ -1,16 +1,14 @@
 """What tools are built with: their names, models of their arguments, and callbacks that are stored as a path."""
 
-import hashlib
 import importlib
 import os
-import re
-import unicodedata
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, PlainSerializer, WithJsonSchema
 
 from crewgraph.schema import from_json_schema
+from crewgraph.text import model_name as sanitize_tool_name
 
 __all__ = ["SerializableCallable", "create_model_from_schema", "sanitize_tool_name"]
 
@@ -79,29 +77,3 @@ def _within(value: Any, name: str) -> Any:
     for part in name.split("."):
         value = getattr(value, part)
     return value
-
-
-_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_DIGITS = 8
-
-
-def sanitize_tool_name(name: str, max_length: int = 64) -> str:
-    """Return a tool name as CrewAI shows it to models: lowercase letters and digits joined by `_`.
-
-    Agents of crewgraph call tools by `crewgraph.text.model_name`, which also keeps names of other scripts apart.
-
-    Args:
-        name: the tool's name.
-        max_length: the maximum length; a longer name is truncated and ends in an eight-digit hash.
-    """
-    result = _slug(_HUMPS.sub("_", name))
-    if len(result) <= max_length:
-        return result
-    digits = hashlib.sha256(result.encode()).hexdigest()[:_DIGITS]
-    return f"{result[: max_length - _DIGITS - 1].rstrip('_')}_{digits}"
-
-
-def _slug(text: str) -> str:
-    """Return a text as lowercase letters and digits with `_` between words; accents are removed."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return "_".join(re.findall(r"[a-z0-9]+", plain.replace("'", "").replace('"', "")))

@@ -319,7 +319,7 @@ class EventTool:
             return Done(ok=False, result=use["blocked"], blocked=True)
         if "refused" not in use:
             return None
-        failure = ToolFailure(message=use["refused"], reason=ToolFailureReason.INVALID_INPUT)
+        failure = ToolFailure(message=use["refused"], reason=ToolFailureReason.EXCEPTION)
         return Done(ok=False, result=use["refused"], failure=failure.model_dump(mode="json"))
 
     def report_start(self, args: PlainDict) -> datetime:

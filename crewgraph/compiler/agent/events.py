@@ -16,6 +16,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
+from crewgraph.tools.failure import ToolExecutionFailedError, ToolFailure, ToolFailureReason, record_of
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.output import LiteAgentOutput
@@ -59,6 +60,15 @@ class AgentReport:
         if self.where not in str(cause):
             cause.add_note(f"in {self.where}")
         return cause
+
+    def stuck(self, tool: str, args: PlainDict | str, times: int) -> ToolExecutionFailedError:
+        """Return the error of an agent that makes no progress."""
+        text = (
+            f"{self.where} made the same call {times} times and got the same result each time. It is stopped, because it makes "
+            "no progress. Let the tool's result say what to do instead of calling again, and start a new run"
+        )
+        failure = ToolFailure(message=text, reason=ToolFailureReason.REPEATED_CALL)
+        return ToolExecutionFailedError(record_of(failure, tool, args, self._agent, self._task))
 
     def planning(self, attempt: int) -> None:
         """The agent starts to plan."""

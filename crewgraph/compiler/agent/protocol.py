@@ -8,11 +8,13 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from crewgraph.core.messages import Content, Reply
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_list, is_object
+from crewgraph.text import extract_json
 
 __all__ = [
     "FINAL_ANSWER_ACTION",
@@ -140,6 +142,45 @@ def _within_a_line(text: str, *, tools_offered: bool) -> Actions | FinalAnswer |
     if final := _FINAL_WITHIN.search(text):
         return FinalAnswer(output=_answer(final), thought=_thought(text[: final.start()]), text=text)
     return None
+
+
+_WRITTEN = re.compile(r"<tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>|<function=|```|[{\[]")
+_MARKS = re.compile(r"</?tool_call>|\[TOOL_CALLS\]|<\|\w+\|>|```(?:json)?")
+_FUNCTION = re.compile(r"<function=([^>\s]+)>((?:(?!<function=).)*?)</function>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=([^>\s]+)>\n?((?:(?!<parameter=).)*?)\n?</parameter>", re.DOTALL)
+
+
+def written_calls(text: str) -> Actions | None:
+    """Return the native tool calls at the end of a text, where a server passes on what a local model wrote; else None."""
+    start = _WRITTEN.search(text)
+    if start is None or (start[0][0] in "{[`" and text[: start.start()].strip() and start[0] != "[TOOL_CALLS]"):
+        return None
+    written = _MARKS.sub(" ", text[start.start() :])
+    actions: list[Action | None] = []
+    while written := written.strip(" \n\r\t;,"):
+        if function := _FUNCTION.match(written):
+            args: object = dict(_PARAMETER.findall(function[2])) or extract_json(function[2]) or {}
+            actions.append(_written_call({"name": function[1], "arguments": args}))
+            written = written[function.end() :]
+            continue
+        try:
+            value, end = json.JSONDecoder().raw_decode(written)
+        except (RecursionError, ValueError):
+            return None
+        actions += [_written_call(call) for call in (value if is_list(value) else [value])]
+        written = written[end:]
+    found = tuple(action for action in actions if action)
+    complete = bool(found) and len(found) == len(actions)
+    return Actions(actions=found, thought=text[: start.start()].strip(), text=text) if complete else None
+
+
+def _written_call(value: object) -> Action | None:
+    call: Any = value.get("function", value) if is_object(value) else {}
+    args: object = call.get("arguments", call.get("parameters")) if is_object(call) else None
+    name: object = call.get("name") if is_object(call) else None
+    return (
+        Action(tool=name, args=args) if isinstance(name, str) and (isinstance(args, str) or is_object(args)) else None
+    )
 
 
 def final_text(reply: Reply) -> str:

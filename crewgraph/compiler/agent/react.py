@@ -6,6 +6,7 @@ read are repaired by `function_calling_llm`, if there is one.
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from crewgraph.compiler.agent.protocol import (
     final_text,
     parse_reply,
     reply_text,
+    written_calls,
 )
 from crewgraph.compiler.agent.toolbox import (
     CheckedArguments,
@@ -222,6 +224,7 @@ def repair_arguments(
 
 
 _MAX_EMPTY_REPLIES = 2
+_MAX_EQUAL_CALLS = 5
 _MAX_CONDENSATIONS = 12
 """How many requests may fail because the conversation is too long, each after condensing it further."""
 
@@ -268,6 +271,9 @@ class ReActContext:
     """The inputs of the run."""
 
     step_callback: Callable[..., object] | None = None
+    repeated: Counter[str] = field(default_factory=Counter[str])
+    """How often each call had each result."""
+
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """Number of tool calls ("used") and of failed ones ("errors")."""
 
@@ -320,6 +326,8 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         if reply["tool_calls"] and context.structure is not None:
             parsed = _structure_as_answer(context, reply, context.structure) or parsed
         dialogue.answer_extra = reply["extra"]
+        if specs and isinstance(parsed, FinalAnswer):
+            parsed = _written_as_text(context, parsed) or parsed
         if isinstance(parsed, FinalAnswer):
             yield from _report_step(
                 context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
@@ -342,6 +350,12 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
                 yield from _report_step(context, finish, step)
                 return answer
     return (yield from _force_answer(context, dialogue, specs))
+
+
+def _written_as_text(context: ReActContext, answer: FinalAnswer) -> Actions | None:
+    """Return the calls of the agent's tools that an answer consists of, where the server did not read them."""
+    written = written_calls(answer.text)
+    return written if written and all(context.tools.named(action.tool) for action in written.actions) else None
 
 
 def _structure_as_answer(context: ReActContext, reply: Reply, structure: type[BaseModel]) -> FinalAnswer | None:
@@ -504,7 +518,17 @@ def run_tools(
             from_cache=outcome.get("from_cache", False),
         )
         yield from _report_step(context, finished, step)
+    _check_progress(context, actions, outcomes)
     return outcomes
+
+
+def _check_progress(context: ReActContext, actions: Actions, outcomes: list[ToolOutcome]) -> None:
+    """End the work of an agent that makes the same call again and again."""
+    for action, outcome in zip(actions.actions, outcomes, strict=True):
+        key = json.dumps([action.tool, action.args, outcome["text"]], sort_keys=True)
+        context.repeated[key] += 1
+        if context.repeated[key] == _MAX_EQUAL_CALLS and not outcome["final"]:
+            raise context.report.stuck(action.tool, action.args, _MAX_EQUAL_CALLS)
 
 
 def _record_failures(

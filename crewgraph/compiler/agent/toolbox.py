@@ -168,7 +168,7 @@ class Toolbox:
             return _failed_outcome(unknown_tool_message(name, self._tools), ToolFailureReason.UNKNOWN_TOOL, name)
         args = tool.prepare(raw_args)
         if isinstance(args, Refusal):
-            return _failed_outcome(args.text, ToolFailureReason.INVALID_INPUT)
+            return _failed_outcome(args.text, ToolFailureReason.EXCEPTION)
         return PreparedCall(tool, args)
 
     def find(self, name: str) -> PreparedTool | None:
