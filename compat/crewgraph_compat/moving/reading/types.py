@@ -288,7 +288,9 @@ class TypeScope:
 
     def base(self, kind: str) -> str:
         """Return the crewgraph class that a type is or derives from; empty if there is none."""
-        return self.classes[kind].base if kind in self.classes else kind.rstrip(MAY_STREAM + _STREAMS)
+        if kind in self.classes:
+            return self.classes[kind].base
+        return kind.rstrip(MAY_STREAM + _STREAMS) if ":" in kind else ""  # a class of which nothing is known
 
     def _own(self, node: ast.expr | None) -> str | None:
         return node.id if isinstance(node, ast.Name) and node.id in self.classes else None
