@@ -94,6 +94,8 @@ def migrate(
     print_source(migration.diff())
     for note in (*migration.broken, *migration.notes):
         print_line(f"{note.file}:{note.line}: {note.text}", err=True)
+    if any(b"crewgraph>=" in file.after for file in migration.files):
+        print_line("crewgraph is not on a package index yet: install its checkout before these requirements.", err=True)
     if write:
         _write_changes(migration.write, "Run again to write the remaining files.")
     print_text(_summary(migration, written=write), err=True)

@@ -63,6 +63,13 @@ USES = {
     "Agent(max_rpm=9)": ("Agent(max_rpm=)", "works"),
     "async def f(): await Agent().kickoff('x')": ("await Agent.kickoff", "differs"),
     "from crewai import Flow\nasync def f(): await Flow().kickoff()": ("await Flow.kickoff", "absent"),
+    "import re\nre.sub('a', 'b', Crew().kickoff())": ("re.sub(CrewOutput)", "absent"),
+    "import json\njson.loads(Crew().kickoff())": ("json.loads(CrewOutput)", "absent"),
+    "Path('a').write_text(Crew().kickoff())": ("write_text(CrewOutput)", "absent"),
+    "from opentelemetry.instrumentation.crewai import CrewAIInstrumentor": (
+        "opentelemetry.instrumentation.crewai",
+        "absent",
+    ),
     "import asyncio\nfrom crewai import Flow\nasyncio.run(Flow().kickoff())": ("await Flow.kickoff", "absent"),
 }
 

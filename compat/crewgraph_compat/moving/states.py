@@ -20,7 +20,7 @@ from crewgraph_compat.moving.features import (
     known_attributes,
 )
 from crewgraph_compat.moving.names import ATTRIBUTES, KEYWORDS, OF_TEXTS, RENAMED, resolve_moved_name
-from crewgraph_compat.moving.reading.types import MAY_STREAM
+from crewgraph_compat.moving.reading.types import INSTRUMENTOR, MAY_STREAM
 from crewgraph_compat.surface.missing import missing_module_message, missing_name_message
 from crewgraph_compat.surface.names import MODULES
 
@@ -81,12 +81,19 @@ def _absence(feature: Feature) -> str | None:
         return f"`{_name(feature)}` objects have no attribute `{feature.word}`.{near}"
     if feature.sort is FeatureKind.awaited and "Flow" in _kinds(feature.owner):
         return "A flow's `kickoff` cannot be awaited, as in CrewAI 1.15: `crewgraph migrate` writes `kickoff_async`."
+    if feature.sort is FeatureKind.argument and not feature.of_method:
+        return f"`{feature.word}` takes strings, and outputs are objects, as in CrewAI 1.15: `crewgraph migrate` converts them."
     if feature.sort is FeatureKind.argument and not _is_accepted(feature):
         return f"`{_name(feature)}.{feature.of_method}` takes no argument `{feature.word}`."
     return None
 
 
 def _no_such_path(path: str) -> str | None:
+    if path == INSTRUMENTOR:
+        return (
+            "It wraps methods that crewgraph does not call, and makes one span for each kickoff: "
+            "`openinference-instrumentation-langchain` makes those of tasks, models and tools, too."
+        )
     if path.partition(".")[0] == "crewai_tools" or path in MODULES:
         return None
     module, _, name = path.rpartition(".")

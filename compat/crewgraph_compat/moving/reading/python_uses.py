@@ -6,9 +6,17 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from crewgraph_compat.moving.features import Feature, FeatureKind, Use, accepted_keywords, known_attributes
-from crewgraph_compat.moving.names import resolve_name
+from crewgraph_compat.moving.names import OUTPUTS, TAKING_TEXTS, resolve_name
 from crewgraph_compat.moving.reading.keywords import last_name
-from crewgraph_compat.moving.reading.types import CREW_OUTPUT, CREW_STREAM, MAY_STREAM, Imports, OwnClass, TypeScope
+from crewgraph_compat.moving.reading.types import (
+    CREW_OUTPUT,
+    CREW_STREAM,
+    INSTRUMENTOR,
+    MAY_STREAM,
+    Imports,
+    OwnClass,
+    TypeScope,
+)
 from crewgraph_compat.surface.names import MODULES, names_of
 
 __all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
@@ -109,6 +117,8 @@ class UseVisitor(ast.NodeVisitor):
                 self._use(node, Feature(FeatureKind.imported, alias.name, path=alias.name))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.module == INSTRUMENTOR:
+            self._use(node, Feature(FeatureKind.imported, INSTRUMENTOR, path=INSTRUMENTOR))
         if node.level or (node.module or "").partition(".")[0] not in _ROOTS:
             return
         for alias in node.names:
@@ -163,6 +173,7 @@ class UseVisitor(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         if node.args and last_name(node.func) == "run" and ast.unparse(node.func) in ("asyncio.run", "run"):
             self._awaited(node, node.args[0])
+        self._texts(node)
         target = self._imports.target(node.func)
         own = node.func.id if isinstance(node.func, ast.Name) and node.func.id in self.types.classes else None
         if target is not None:
@@ -172,6 +183,19 @@ class UseVisitor(ast.NodeVisitor):
         elif isinstance(node.func, ast.Attribute):
             self._arguments(node, node.func)
         self.generic_visit(node)
+
+    def _texts(self, node: ast.Call) -> None:
+        """Record outputs passed to functions that take only strings."""
+        function, place = ast.unparse(node.func), 0
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "write_text":
+            function = "write_text"
+        elif function != "json.loads":
+            place = TAKING_TEXTS.get(function, len(node.args))
+        kind = self.types.of(node.args[place]) if place < len(node.args) else None
+        owner = "" if kind is None or kind.startswith("[]") else self.types.base(kind)
+        if _last(owner) in OUTPUTS:
+            shown = f"{function}({_last(owner)})"
+            self._use(node, Feature(FeatureKind.argument, shown, owner=owner, word=function))
 
     def _keywords(self, node: ast.Call, target: str, own: str | None = None) -> None:
         for keyword in node.keywords:

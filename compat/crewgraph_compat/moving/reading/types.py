@@ -11,6 +11,7 @@ from crewgraph_compat.moving.reading.keywords import takes_any_keyword
 __all__ = [
     "CREW_OUTPUT",
     "CREW_STREAM",
+    "INSTRUMENTOR",
     "MAY_STREAM",
     "Imports",
     "OwnClass",
@@ -52,6 +53,9 @@ _ATTRIBUTE_TYPES: Mapping[tuple[str, str], str] = {
     (_TASK, "output"): _TASK_OUTPUT,
 }
 """Types of attributes."""
+
+INSTRUMENTOR = "opentelemetry.instrumentation.crewai"
+"""The module of OpenTelemetry's instrumentor of CrewAI."""
 
 MAY_STREAM = "?"
 """Ends the type of a crew that may stream, and of an output that may be a stream."""
