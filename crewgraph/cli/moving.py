@@ -35,13 +35,16 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 also if features need attention.")] = False,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Also list what works or works better, and every place instead of the first three."),
+        typer.Option(
+            "--all", help="Also list what may differ and what works, and every place instead of the first three."
+        ),
     ] = False,
 ) -> None:
     """Report which CrewAI features a project uses.
 
-    Lists what needs attention first: features that are not available and what to use instead, then those that may break your
-    program, then those with safer defaults. `--all` also lists improvements and features that work. Nothing is imported or run.
+    Lists features that are not available and what to use instead, then those that differ wherever they are used. If there are
+    none, the first line is "Nothing to do". `--all` also lists what may differ in cases that the code does not show, safer
+    defaults, improvements and features that work. Nothing is imported or run.
 
     Exit codes: 0 if all features are available, 1 if some are not or a file could not be read, 2 if the path does not exist.
     """
@@ -91,6 +94,8 @@ def migrate(
     print_source(migration.diff())
     for note in (*migration.broken, *migration.notes):
         print_line(f"{note.file}:{note.line}: {note.text}", err=True)
+    if any(b"crewgraph>=" in file.after for file in migration.files):
+        print_line("crewgraph is not on a package index yet: install its checkout before these requirements.", err=True)
     if write:
         _write_changes(migration.write, "Run again to write the remaining files.")
     print_text(_summary(migration, written=write), err=True)

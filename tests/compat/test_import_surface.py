@@ -55,6 +55,26 @@ def test_a_name_of_crewai_is_the_name_of_crewgraph():
 
 
 @pytest.mark.usefixtures("surface")
+def test_the_instrumentor_of_openinference_listens_to_events_unless_it_is_told_not_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    package = tmp_path / "openinference" / "instrumentation" / "crewai"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "class CrewAIInstrumentor:\n    def _instrument(self, **given): return given\n"
+        "    def instrument(self, **given): return self._instrument(**given)\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "openinference"]:
+        monkeypatch.delitem(sys.modules, name)
+    made = run("from openinference.instrumentation.crewai import CrewAIInstrumentor")["CrewAIInstrumentor"]()
+    assert made.instrument(config=1) == {"config": 1, "use_event_listener": True}
+    assert made.instrument(use_event_listener=False) == {"use_event_listener": False}
+    for name in [name for name in sys.modules if name.partition(".")[0] == "openinference"]:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("surface")
 def test_every_spelling_of_an_import_works():
     run(
         """

@@ -279,7 +279,6 @@ def test_attributes_of_a_flow_are_refused_with_their_line(eject: Eject, project:
 @pytest.mark.parametrize(
     ("flow", "why"),
     [
-        ("PaidOnce", "it runs once for `take` and `check`, but the second may run after the first"),
         (
             "PaidWithTwo",
             "it waits for the first of `take` with `check` and `take`, which may finish in different steps",
@@ -293,6 +292,33 @@ def test_a_method_that_edges_would_let_run_twice_is_refused(eject: Eject, projec
     done = eject(f"shop.py:{flow}")
     assert done.returncode == 1
     assert f"method `pay`: {why}" in done.stderr
+
+
+def test_of_a_method_and_one_behind_it_the_first_triggers_a_listener_to_either(eject: Eject, project: Path):
+    done = eject("shop.py:PaidOnce")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert '.add_edge("take", "pay")' in done.stdout and '.add_edge("check", "pay")' not in done.stdout
+
+
+def test_what_langchain_openai_fills_in_by_itself_is_left_to_it(eject: Eject, project: Path):
+    head = "from langchain_openai import ChatOpenAI\nfrom shop import crew_of\n"
+    given = 'temperature=0.2, api_key="SECRET-1", metadata={"team": "tills"}, model_kwargs={"region": "eu"}'
+    hidden = 'extra_body={"api-key": "SECRET-1"}, model_kwargs={"headers": {"X": "SECRET"}}, default_headers={"X": "SECRET-1"}'
+    (project / "models.py").write_text(
+        f'{head}usual = crew_of(llm=ChatOpenAI(model="gpt-4o", {given}))\n'
+        f'secret = crew_of(llm=ChatOpenAI(model="gpt-4o", api_key="x", {hidden}))\n',
+        "utf-8",
+    )
+    done = eject("models.py:usual")
+    assert (done.returncode, done.stderr) == (0, "")
+    source = done.stdout.replace("'", '"')
+    assert 'metadata={"team": "tills"}' in source and 'model_kwargs={"region": "eu"}' in source
+    assert not [name for name in ("profile", "lc_versions", "stream_usage") if name in source]
+    assert "SECRET" not in done.stdout
+    refused = eject("models.py:secret")
+    assert refused.returncode == 1 and "SECRET" not in refused.stderr
+    for name in ("extra_body", "default_headers", "model_kwargs"):
+        assert f"`{name}` of its `ChatOpenAI`" in refused.stderr
 
 
 def test_a_parameter_that_nothing_is_known_of_is_refused(eject: Eject, project: Path):

@@ -37,7 +37,10 @@ _HEAD = """\
 #   Crew(memory=True)   the keyword with this value                 Crew.replay(inputs=) the method with this argument
 #   Memory              the name                                    class(BaseLLM)       a class made of it
 #   @listen             the decorator, without brackets             override Task.copy   a method of one's own in its place
-#   tool(...: model)    a parameter of a tool without a schema that is annotated with a data class
+#   tool(...: model)    a parameter of a tool that is annotated with a data class, without a schema, and used as a dict
+#   await Flow.kickoff  the method, if it is awaited
+#
+# `certain` are those whose use alone makes the difference. What depends on more is printed by `crewgraph check --all` only.
 """
 
 
@@ -83,6 +86,11 @@ def data() -> tuple[list[Row], list[str]]:
     return [Row(*(one[name] for name in _WORDS), of=tuple(one["of"])) for one in rows], table["unseen"]
 
 
+def certain() -> list[str]:
+    """The features whose use alone makes a difference."""
+    return list(tomllib.loads(DATA.read_text("utf-8"))["certain"])
+
+
 def written(rows: list[Row], known: list[Row]) -> str:
     """Return the data for the rows of a page, keeping the known features."""
     exactly = {(one.row, one.here): one.of for one in known}
@@ -95,7 +103,9 @@ def written(rows: list[Row], known: list[Row]) -> str:
         for one in rows
     ]
     unseen = "".join(f"  {_text(one.row)},\n" for one in reported if not one.of)
-    parts = [f"{_HEAD}\nunseen = [\n{unseen}]\n"]
+    told = {each for one in reported for each in one.of}
+    sure = "".join(f"  {_text(one)},\n" for one in certain() if one in told)
+    parts = [f"{_HEAD}\ncertain = [\n{sure}]\n\nunseen = [\n{unseen}]\n"]
     for one in (one for one in reported if one.of):
         listed = ", ".join(map(_text, one.of))
         words = "".join(f"{name} = {_text(getattr(one, name))}\n" for name in _WORDS)

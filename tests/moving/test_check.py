@@ -27,38 +27,50 @@ def states(text: str, folder: Path) -> dict[str, str]:
 
 USES = {
     "Agent(role='r')": ("Agent(role=)", "works"),
-    "Agent(memory=False)": ("Agent(memory=)", "differs"),
+    "Agent(memory=False)": ("Agent(memory=)", "works"),
     "Crew(memory=False)": ("Crew(memory=)", "works"),
-    "Crew(memory=True)": ("Crew(memory=)", "differs"),
-    "Crew(verbose=2)": ("Crew(verbose=)", "differs"),
+    "Crew(memory=True)": ("Crew(memory=)", "works"),
+    "Crew(verbose=2)": ("Crew(verbose=)", "works"),
     "Crew(verbose=True)": ("Crew(verbose=)", "works"),
     "Crew(full_output=True)": ("Crew(full_output=)", "works"),
-    "Agent(colour='red')": ("Agent(colour=)", "differs"),
-    "Task(max_retries=1)": ("Task(max_retries=)", "differs"),
+    "Agent(colour='red')": ("Agent(colour=)", "works"),
+    "Task(max_retries=1)": ("Task(max_retries=)", "works"),
     "Crew().kickoff(inputs={})": ("Crew.kickoff(inputs=)", "works"),
     "Crew().kickoff(given={})": ("Crew.kickoff(given=)", "absent"),
     "Crew().kickoff().raw": ("CrewOutput.raw", "works"),
     "Crew().kickoff().tasks_output[0].pydantic": ("TaskOutput.pydantic", "works"),
-    "Crew().kickoff().final_output": ("CrewOutput.final_output", "differs"),
-    "Crew().kickoff().result": ("CrewOutput.result", "differs"),
+    "Crew().kickoff().final_output": ("CrewOutput.final_output", "works"),
+    "Crew().kickoff().result": ("CrewOutput.result", "works"),
     "Crew(stream=True).kickoff().result": ("CrewStreamingOutput.result", "works"),
     "Crew(stream=True).kickoff().result.raw": ("CrewOutput.raw", "works"),
-    "Crew().kickoff().strip()": ("CrewOutput.strip", "differs"),
+    "Crew().kickoff().strip()": ("CrewOutput.strip", "works"),
     "Crew().kickoff().nothing": ("CrewOutput.nothing", "absent"),
-    "Crew().replay('x')": ("Crew.replay", "differs"),
-    "Process.hierarchical": ("Process.hierarchical", "differs"),
+    "Crew().replay('x')": ("Crew.replay", "works"),
+    "Process.hierarchical": ("Process.hierarchical", "works"),
     "Process.consensual": ("Process.consensual", "absent"),
     "from crewai.plus_api import PlusAPI": ("crewai.plus_api.PlusAPI", "absent"),
     "from crewai.nothing import x": ("crewai.nothing.x", "absent"),
     "import crewai.plus_api": ("crewai.plus_api", "absent"),
-    "from crewai_tools import SerperDevTool": ("crewai_tools.SerperDevTool", "differs"),
+    "from crewai_tools import SerperDevTool": ("crewai_tools.SerperDevTool", "works"),
     "from crewai_tools import BaseTool": ("crewai_tools.BaseTool", "works"),
     "def f(crew: 'Crew | None'): crew.train(n_iterations=1)": ("Crew.train(n_iterations=)", "works"),
     "def f(crews: list[Crew]):\n    for one in crews: one.nothing": ("Crew.nothing", "absent"),
-    "class A(Agent):\n    def execute_task(self, *a): pass": ("override Agent.execute_task", "differs"),
+    "class A(Agent):\n    def execute_task(self, *a): pass": ("override Agent.execute_task", "works"),
     "class A(Agent):\n    colour: str\nA(colour='red').colour": ("class(Agent)", "works"),
     "from crewai.flow.flow import start\n@start\ndef f(): pass": ("@start", "differs"),
     "import crewai as c\nc.Crew().kickoff()": ("Crew.kickoff", "works"),
+    "Agent(max_rpm=0)": ("Agent(max_rpm=)", "differs"),
+    "Agent(max_rpm=9)": ("Agent(max_rpm=)", "works"),
+    "async def f(): await Agent().kickoff('x')": ("await Agent.kickoff", "differs"),
+    "from crewai import Flow\nasync def f(): await Flow().kickoff()": ("await Flow.kickoff", "absent"),
+    "import re\nre.sub('a', 'b', Crew().kickoff())": ("re.sub(CrewOutput)", "absent"),
+    "import json\njson.loads(Crew().kickoff())": ("json.loads(CrewOutput)", "absent"),
+    "Path('a').write_text(Crew().kickoff())": ("write_text(CrewOutput)", "absent"),
+    "from opentelemetry.instrumentation.crewai import CrewAIInstrumentor": (
+        "opentelemetry.instrumentation.crewai",
+        "absent",
+    ),
+    "import asyncio\nfrom crewai import Flow\nasyncio.run(Flow().kickoff())": ("await Flow.kickoff", "absent"),
 }
 
 
@@ -72,6 +84,58 @@ def test_what_may_be_a_stream_is_reported(tmp_path: Path):
     put(tmp_path, a__py=f"{HEAD}def show(crew: Crew):\n    print(crew.kickoff().result)\n")
     [result] = [one for one in check_project(tmp_path).found if one.feature.word == "result"]
     assert result.state.remarks[0].startswith("if the crew streams (`Crew(stream=True)`), this is the stream's result")
+
+
+GUARDED = {
+    "made = Crew().kickoff()\nif hasattr(made, 'nothing'):\n    made.nothing": "CrewOutput.nothing",
+    "made = Crew().kickoff()\nx = made.nothing if getattr(made, 'nothing', None) else 1": "CrewOutput.nothing",
+    "try:\n    Crew().kickoff().nothing\nexcept (AttributeError, KeyError):\n    pass": "CrewOutput.nothing",
+    "try:\n    from crewai.nothing import x\nexcept ImportError:\n    x = None": "crewai.nothing.x",
+    "try:\n    Crew().kickoff(given=1)\nexcept TypeError:\n    pass": "Crew.kickoff(given=)",
+}
+
+
+@pytest.mark.parametrize("program", GUARDED)
+def test_what_a_program_goes_on_without_is_no_alarm(tmp_path: Path, program: str):
+    assert states(f"{HEAD}{program}\n", tmp_path)[GUARDED[program]] == "works"
+    unguarded = f"{HEAD}try:\n    from crewai.nothing import x\nexcept KeyError:\n    Crew().kickoff().nothing\n"
+    found = states(unguarded, tmp_path)
+    assert (found["crewai.nothing.x"], found["CrewOutput.nothing"]) == ("absent", "absent")
+
+
+def test_a_class_of_the_file_of_which_nothing_is_known_is_no_feature(tmp_path: Path):
+    text = (
+        f"{HEAD}from crewai.flow.flow import Flow\nclass Note:\n    def shown(self): return 'x'\n"
+        "class Made(Flow):\n    def note(self) -> Note:\n        return Note()\n    def other(self, one: 'Note'): one.shown()\n"
+        "Made().note().shown()\n"
+    )
+    assert "Flow.note" not in states(text, tmp_path)
+
+
+PARAMETERS = {
+    "item['price']": "differs",
+    "item.get('price')": "differs",
+    "[one['price'] for one in item]": "differs",
+    "item.price": "absent from the report",
+    "item.codes[0]": "absent from the report",
+}
+
+
+@pytest.mark.parametrize("use", PARAMETERS)
+def test_a_data_class_of_a_tool_is_told_where_it_is_used_as_a_dict(tmp_path: Path, use: str):
+    text = (
+        "from pydantic import BaseModel\nfrom crewai.tools import tool\nclass Item(BaseModel):\n    price: int\n"
+        f"@tool\ndef total(item: Item) -> str:\n    'Add it.'\n    return str({use})\n"
+    )
+    assert states(text, tmp_path).get("total(item: Item)", "absent from the report") == PARAMETERS[use]
+
+
+def test_what_runs_as_it_is_has_nothing_to_do(tmp_path: Path):
+    text = f"{HEAD}Crew(memory=True, planning=True, verbose=2, process=Process.hierarchical).kickoff().strip()\n"
+    first, *_ = report(check_project(put(tmp_path, a__py=text))).splitlines()
+    assert first == "Nothing to do: `crewgraph run` runs this program as it is."
+    everything = report(check_project(tmp_path), everything=True)
+    assert everything.startswith(first) and "May differ: the code does not show whether it does" in everything
 
 
 def test_what_only_streams_have_is_available_on_what_may_be_a_stream(tmp_path: Path):
@@ -96,7 +160,7 @@ def test_what_a_class_has_of_its_own_is_no_feature(tmp_path: Path):
         f"{HEAD}class Mine(Agent):\n    colour: str = ''\nmine = Mine(colour='red')\nmine.colour\nmine.kickoff('x')\n"
     )
     found = states(text, tmp_path)
-    assert "Agent(colour=)" not in found and "Agent.colour" not in found and found["Agent.kickoff"] == "differs"
+    assert "Agent(colour=)" not in found and "Agent.colour" not in found and found["Agent.kickoff"] == "works"
 
 
 def test_a_project_is_known_across_its_files_and_yaml(tmp_path: Path):
@@ -145,39 +209,39 @@ def test_nothing_of_a_project_is_run(tmp_path: Path, python: Python):
 
 
 def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
-    put(
-        tmp_path,
-        a__py=f"{HEAD}from crewai.plus_api import PlusAPI\nCrew(memory=True)\n" + "Task(description='d')\n" * 5,
-    )
+    uses = "Agent(max_rpm=0)\nCrew(memory=True)\n" + "Task(description='d')\n" * 5
+    put(tmp_path, a__py=f"{HEAD}from crewai.plus_api import PlusAPI\n{uses}")
     done = python(*CHECK, "a.py")
     assert done.returncode == 1
-    absent, differs, safer, summary = done.stdout.split("\n\n")
+    absent, differs, summary = done.stdout.split("\n\n")
     assert (
         absent.startswith("Not available: ")
         and "  crewai.plus_api.PlusAPI  a.py:2\n    `crewai.plus_api.PlusAPI` is not" in absent
     )
-    assert differs.startswith("May break your program: ")
-    assert "\n    - `Crew(memory=True)`\n      CrewAI 1.15: one memory" in differs
-    assert ". Here: short-term, long-term" in differs and "\n      To do: use `memory=Memory()`" in differs
+    assert differs == (
+        "Differs: change each of these\n  Agent(max_rpm=)  a.py:3\n    - `max_rpm=0` or less\n"
+        "      CrewAI 1.15: accepted. Here: `ValidationError`.\n      To do: leave it out for no limit."
+    )
+    hidden = "`--all` lists what works, and what may differ in cases that the code does not show."
+    assert summary == f"8 CrewAI features in 1 file: 1 not available, 1 needs attention, 6 work. {hidden}\n"
+    _, _, may_differ, safer, works, summary = python(*CHECK, "a.py", "--all").stdout.split("\n\n")
+    assert may_differ.startswith("May differ: ") and "\n    - `Crew(memory=True)`\n      CrewAI 1.15: one" in may_differ
     assert safer.startswith("Safer defaults: ") and "\n    - No `embedder` given" in safer
-    hidden = "`--all` lists what works, and what works better."
-    assert summary == f"7 CrewAI features in 1 file: 1 not available, 1 needs attention, 5 work. {hidden}\n"
-    *_, works, summary = python(*CHECK, "a.py", "--all").stdout.split("\n\n")
-    assert works.startswith("Works\n") and "  Task(description=)  a.py:4, a.py:5, a.py:6, a.py:7, a.py:8\n" in works
-    assert summary == "7 CrewAI features in 1 file: 1 not available, 1 needs attention, 5 work.\n"
+    assert works.startswith("Works\n") and "  Task(description=)  a.py:5, a.py:6, a.py:7, a.py:8, a.py:9\n" in works
+    assert summary == "8 CrewAI features in 1 file: 1 not available, 1 needs attention, 6 work.\n"
 
 
 def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_all(tmp_path: Path):
     text = f"{HEAD}Agent(max_iter=3)\nagent = Agent(role='r')\nagent.tools_results\nTask(callbacks=[])\n"
     put(tmp_path, a__py=text, b__py="import crewai\n(")
     checked = check_project(tmp_path)
-    unread, differs, summary = report(checked).split("\n\n")
+    unread, summary = report(checked).split("\n\n")
     assert unread == "Could not be read\n  b.py:2: '(' was never closed"
-    assert differs.startswith("May break your program: ") and "  Agent(max_iter=)  a.py:2\n" in differs
     assert summary.startswith(
-        "8 CrewAI features in 1 file: 0 not available, 1 needs attention, 7 work, 1 could not be read. `--all` "
+        "8 CrewAI features in 1 file: 0 not available, 0 need attention, 8 work, 1 could not be read. `--all` "
     )
-    _, _, older, better, works, summary = report(checked, everything=True).split("\n\n")
+    _, differs, older, better, works, summary = report(checked, everything=True).split("\n\n")
+    assert differs.startswith("May differ: ") and "  Agent(max_iter=)  a.py:2\n" in differs
     assert older.startswith("Coming from CrewAI 1.2: ")
     assert "CrewAI 1.2: results of all runs. CrewAI 1.15 and here: empty" in older
     assert better == (
@@ -189,7 +253,7 @@ def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_a
 
 
 def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):
-    put(tmp_path, works__py=HEAD, differs__py=f"{HEAD}Crew(memory=True)\n")
+    put(tmp_path, works__py=HEAD, differs__py=f"{HEAD}Crew(max_rpm=0)\n")
     assert python(*CHECK, "works.py", "--strict").returncode == 0
     assert python(*CHECK, "differs.py").returncode == 0
     assert python(*CHECK, "differs.py", "--strict").returncode == 1
@@ -206,7 +270,7 @@ def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):
 def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Python):
     put(
         tmp_path,
-        a__py="from crewai import Crew\nCrew(memory=True)\n",
+        a__py="from crewai import Crew\nCrew(max_rpm=0)\n",
         b__ipynb=notebook("import crewai"),
         c__py="crewai(",
     )
@@ -217,7 +281,7 @@ def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Pytho
     [memory] = [one for one in reported["features"] if one["state"] == "differs"]
     assert list(memory) == ["feature", "sort", "state", "said", "differences", "uses"]
     assert (memory["feature"], memory["sort"], memory["uses"]) == (
-        "Crew(memory=)",
+        "Crew(max_rpm=)",
         "keyword",
         [{"file": "a.py", "line": 2}],
     )

@@ -63,6 +63,9 @@ def meant_by(said: str) -> Feature:
     if said.startswith("override "):
         owner, _, word = said.removeprefix("override ").partition(".")
         return Feature(FeatureKind.override, said, owner=TARGETS[owner], word=word)
+    if said.startswith("await "):
+        owner, _, word = said.removeprefix("await ").partition(".")
+        return Feature(FeatureKind.awaited, said, owner=TARGETS[owner], word=word)
     owner, bracket, rest = said.partition("(")
     owner, _, word = owner.partition(".")
     if bracket and word:

@@ -4,6 +4,27 @@ import pytest
 
 from moving.rewriting import notes_on, rewritten
 
+AWAITED = """from asyncio import run
+from crewai import Agent
+from crewai.flow.flow import Flow
+class Mine(Flow):
+    pass
+async def main(given):
+    flow = Mine()
+    print(await flow.kickoff(inputs={}), await Agent().kickoff("x"), await given.kickoff(), flow.kickoff())
+run(Mine().kickoff())
+"""
+
+
+def test_an_awaited_kickoff_of_a_flow_or_an_agent_is_the_asynchronous_one():
+    done = rewritten(AWAITED)
+    assert (
+        'await flow.kickoff_async(inputs={}), await Agent().kickoff_async("x"), await given.kickoff(), flow.kickoff()'
+        in done
+    )
+    assert "run(Mine().kickoff_async())" in done
+
+
 HEAD = "from crewai import Crew\n\ncrew = Crew(agents=[], tasks=[])\nresult = crew.kickoff()\n"
 
 USES = {

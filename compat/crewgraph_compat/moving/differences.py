@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib import resources
@@ -19,6 +19,7 @@ _FORMS: tuple[tuple[FeatureKind, re.Pattern[str]], ...] = (
     (FeatureKind.base, re.compile(r"class\((?P<owner>\w+)\)")),
     (FeatureKind.parameter, re.compile(r"(?P<owner>\w+)\(\.\.\.: model\)")),
     (FeatureKind.override, re.compile(r"override (?P<owner>\w+)\.(?P<word>\w+)")),
+    (FeatureKind.awaited, re.compile(r"await (?P<owner>\w+)\.(?P<word>\w+)")),
     (FeatureKind.bare, re.compile(r"@(?P<owner>\w+)")),
     (FeatureKind.argument, re.compile(r"(?P<owner>\w+)\.(?P<method>\w+)\((?P<word>\w+)=\)")),
     (FeatureKind.attribute, re.compile(r"(?P<owner>\w+)\.(?P<word>\w+)")),
@@ -42,11 +43,6 @@ class DifferenceKind(StrEnum):
     older = "older"
     """Only CrewAI 1.2 differs; crewgraph does what CrewAI 1.15 does."""
 
-    @property
-    def needs_attention(self) -> bool:
-        """Whether a person who moves a program should read about the difference."""
-        return self in (DifferenceKind.may_break, DifferenceKind.safer_default)
-
 
 @dataclass(frozen=True)
 class BehaviourDifference:
@@ -68,6 +64,14 @@ class BehaviourDifference:
 
     of: tuple[str, ...]
     """Addresses of the features whose use makes the difference relevant."""
+
+    is_certain: bool = False
+    """Whether the use itself makes the difference, so that the program's code shows it."""
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether a person who moves a program has something to do."""
+        return self.is_certain and self.kind in (DifferenceKind.may_break, DifferenceKind.safer_default)
 
     @property
     def outcomes(self) -> str:
@@ -124,7 +128,8 @@ def _addressed() -> tuple[tuple[_Address, BehaviourDifference], ...]:
         )
         for item in values
     ]
-    return tuple((_address(text), row) for row in rows for text in row.of)
+    certain: list[str] = table["certain"]
+    return tuple((_address(text), replace(row, is_certain=text in certain)) for row in rows for text in row.of)
 
 
 def _plain(words: str) -> str:

@@ -46,6 +46,9 @@ class FeatureKind(StrEnum):
     override = "override"
     """An overridden method: `override BaseTool._run`."""
 
+    awaited = "awaited"
+    """A `kickoff` that is awaited, alone or by `asyncio.run`: `await Flow.kickoff`."""
+
     bare = "bare"
     """A decorator used without parentheses: `@listen`."""
 
@@ -78,6 +81,9 @@ class Feature:
 
     of_method: str = ""
     """The method that an argument belongs to."""
+
+    is_guarded: bool = False
+    """Whether the program goes on without it: it asks `hasattr` or `getattr` first, or catches the error."""
 
 
 @dataclass(frozen=True, order=True)

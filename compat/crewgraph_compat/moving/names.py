@@ -15,6 +15,7 @@ __all__ = [
     "OF_TEXTS",
     "OUTPUTS",
     "RENAMED",
+    "TAKING_TEXTS",
     "WITHOUT_EFFECT",
     "ResolvedName",
     "import_location",
@@ -270,3 +271,11 @@ RENAMED: dict[tuple[str, str], str] = {
     ("Task", "max_retries"): "guardrail_max_retries",
 }
 """Former keywords, by class, each with its current name."""
+
+TAKING_TEXTS = {
+    **dict.fromkeys(("ast.literal_eval", "html.escape", "textwrap.dedent", "textwrap.fill"), 0),
+    **dict.fromkeys(("IPython.display.Markdown", "IPython.display.display_markdown", "markdown.markdown"), 0),
+    **dict.fromkeys((f"re.{name}" for name in ("findall", "finditer", "fullmatch", "match", "search", "split")), 1),
+    **dict.fromkeys(("re.sub", "re.subn"), 2),
+}
+"""Functions that require a string, each with the index of that argument."""

@@ -1,7 +1,7 @@
 """Render the result of `crewgraph check` as text."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from crewgraph_compat.moving.check import CheckedFeature, CheckResult
 from crewgraph_compat.moving.differences import BehaviourDifference, DifferenceKind
@@ -28,20 +28,27 @@ def report(checked: CheckResult, *, everything: bool = False) -> str:
             checked.of(Support.absent), everything
         ),
         "Could not be read": (f"  {item.file}:{item.line}: {item.why}" for item in checked.broken),
-        "May break your program: check each of these": _differing(available, DifferenceKind.may_break, everything),
-        "Works, with a note on each": _with_remarks([item for item in available if item.state.remarks], everything),
-        "Safer defaults: works, with less sent, shown or repeated": _differing(
-            available, DifferenceKind.safer_default, everything
-        ),
+        "Differs: change each of these": _differing(available, _needs_attention, everything),
     }
     if everything:
         sections |= {
-            "Coming from CrewAI 1.2: works as on CrewAI 1.15": _differing(available, DifferenceKind.older, everything),
-            "Improvements: nothing to do": _differing(available, DifferenceKind.improvement, everything),
+            "Works, with a note on each": _with_remarks([item for item in available if item.state.remarks], everything),
+            "May differ: the code does not show whether it does": _differing(
+                available, _of_kind(DifferenceKind.may_break), everything
+            ),
+            "Safer defaults: works, with less sent, shown or repeated": _differing(
+                available, _of_kind(DifferenceKind.safer_default), everything
+            ),
+            "Coming from CrewAI 1.2: works as on CrewAI 1.15": _differing(
+                available, _of_kind(DifferenceKind.older), everything
+            ),
+            "Improvements: nothing to do": _differing(available, _of_kind(DifferenceKind.improvement), everything),
             "Works": _locations_only([item for item in available if not item.state.sentences], everything),
         }
     parts = ["\n".join([head, *lines]) for head, section in sections.items() if (lines := [*section])]
-    return "\n\n".join([*parts, _summary(checked, everything)])
+    is_moved = not (checked.broken or checked.of(Support.absent) or checked.of(Support.differs))
+    head = ["Nothing to do: `crewgraph run` runs this program as it is."] if is_moved else []
+    return "\n\n".join([*head, *parts, _summary(checked, everything)])
 
 
 def _with_remarks(features: Sequence[CheckedFeature], everywhere: bool) -> Iterator[str]:
@@ -54,11 +61,22 @@ def _with_remarks(features: Sequence[CheckedFeature], everywhere: bool) -> Itera
         yield from (f"    {text}" for text in remarks)
 
 
-def _differing(features: Sequence[CheckedFeature], kind: DifferenceKind, everywhere: bool) -> Iterator[str]:
+def _needs_attention(row: BehaviourDifference) -> bool:
+    return row.needs_attention
+
+
+def _of_kind(kind: DifferenceKind) -> Callable[[BehaviourDifference], bool]:
+    """Return whether a row is of a kind, and needs no attention."""
+    return lambda row: row.kind is kind and not row.needs_attention
+
+
+def _differing(
+    features: Sequence[CheckedFeature], is_meant: Callable[[BehaviourDifference], bool], everywhere: bool
+) -> Iterator[str]:
     """Print each row once, below the features that it concerns; rows that concern the same features stand together."""
     concerned: dict[BehaviourDifference, list[CheckedFeature]] = defaultdict(list)
     for item in features:
-        for row in item.state.of(kind):
+        for row in filter(is_meant, item.state.differences):
             if item not in concerned[row]:
                 concerned[row].append(item)
     groups: dict[tuple[CheckedFeature, ...], list[BehaviourDifference]] = defaultdict(list)
@@ -94,7 +112,9 @@ def _summary(checked: CheckResult, everything: bool) -> str:
     broken = f", {len(checked.broken)} could not be read" if checked.broken else ""
     features, files = _counted(len(checked.found), "CrewAI feature"), _counted(checked.files, "file")
     needs = "needs" if differs == 1 else "need"
-    hidden = " `--all` lists what works, and what works better." if works and not everything else ""
+    hidden = (
+        " `--all` lists what works, and what may differ in cases that the code does not show." if not everything else ""
+    )
     return (
         f"{features} in {files}: {absent} not available, {differs} {needs} attention, {works} "
         f"work{'s' if works == 1 else ''}{broken}.{hidden}"

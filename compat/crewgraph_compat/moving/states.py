@@ -9,7 +9,7 @@ from typing import Any
 
 from crewgraph.compiler.preflight import refused_keywords
 from crewgraph.definitions.base import KEYWORD_HINTS
-from crewgraph_compat.moving.differences import BehaviourDifference, DifferenceKind, differences_of
+from crewgraph_compat.moving.differences import BehaviourDifference, differences_of
 from crewgraph_compat.moving.features import (
     Feature,
     FeatureKind,
@@ -20,7 +20,7 @@ from crewgraph_compat.moving.features import (
     known_attributes,
 )
 from crewgraph_compat.moving.names import ATTRIBUTES, KEYWORDS, OF_TEXTS, RENAMED, resolve_moved_name
-from crewgraph_compat.moving.reading.types import MAY_STREAM
+from crewgraph_compat.moving.reading.types import INSTRUMENTOR, MAY_STREAM
 from crewgraph_compat.surface.missing import missing_module_message, missing_name_message
 from crewgraph_compat.surface.names import MODULES
 
@@ -59,18 +59,14 @@ class FeatureState:
         """The remarks, and the rows as sentences."""
         return (*self.remarks, *(row.sentence for row in self.differences))
 
-    def of(self, kind: DifferenceKind) -> tuple[BehaviourDifference, ...]:
-        """Return the rows of a kind."""
-        return tuple(row for row in self.differences if row.kind is kind)
-
 
 @cache
 def feature_state(feature: Feature) -> FeatureState:
     """Return how crewgraph supports a feature."""
     if (absence := _absence(feature)) is not None:
-        return FeatureState(Support.absent, (absence,))
+        return FeatureState(Support.works if feature.is_guarded else Support.absent, (absence,))
     rows, remarks = tuple(differences_of(feature)), tuple(_remarks(feature))
-    differs = bool(remarks) or any(row.kind.needs_attention for row in rows)
+    differs = any(row.needs_attention for row in rows)
     return FeatureState(Support.differs if differs else Support.works, remarks, rows)
 
 
@@ -83,12 +79,21 @@ def _absence(feature: Feature) -> str | None:
     if feature.sort is FeatureKind.attribute and not _has(feature):
         near = _near(feature.word, known_attributes(feature.owner))
         return f"`{_name(feature)}` objects have no attribute `{feature.word}`.{near}"
+    if feature.sort is FeatureKind.awaited and "Flow" in _kinds(feature.owner):
+        return "A flow's `kickoff` cannot be awaited, as in CrewAI 1.15: `crewgraph migrate` writes `kickoff_async`."
+    if feature.sort is FeatureKind.argument and not feature.of_method:
+        return f"`{feature.word}` takes strings, and outputs are objects, as in CrewAI 1.15: `crewgraph migrate` converts them."
     if feature.sort is FeatureKind.argument and not _is_accepted(feature):
         return f"`{_name(feature)}.{feature.of_method}` takes no argument `{feature.word}`."
     return None
 
 
 def _no_such_path(path: str) -> str | None:
+    if path == INSTRUMENTOR:
+        return (
+            "It wraps methods that crewgraph does not call, and makes one span for each kickoff: "
+            "`openinference-instrumentation-langchain` makes those of tasks, models and tools, too."
+        )
     if path.partition(".")[0] == "crewai_tools" or path in MODULES:
         return None
     module, _, name = path.rpartition(".")

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from importlib.machinery import ModuleSpec
+from functools import partialmethod
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import Distribution, DistributionFinder
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from crewgraph_compat.surface.facade import FacadeLoader
 from crewgraph_compat.surface.missing import missing_module_message
@@ -18,6 +20,7 @@ __all__ = ["ROOT", "Finder"]
 ROOT = "crewai"
 """The name of the replaced package."""
 
+_OPENINFERENCE = "openinference.instrumentation.crewai"
 _TABLE = Path(__file__).with_name("table.py")
 
 
@@ -52,6 +55,8 @@ class Finder(DistributionFinder):
         Raises:
             ModuleNotFoundError: A module of crewai is imported that crewgraph does not have. Raised here to explain why.
         """
+        if fullname == _OPENINFERENCE:
+            return _by_events(fullname, path)
         if fullname not in MODULES:
             if fullname.partition(".")[0] == ROOT and not _is_query():
                 raise ModuleNotFoundError(missing_module_message(fullname), name=fullname)
@@ -61,6 +66,25 @@ class Finder(DistributionFinder):
         spec = ModuleSpec(fullname, FacadeLoader(), origin=str(_TABLE), is_package=True)
         spec.has_location = True
         return spec
+
+
+def _by_events(fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """Return the spec of OpenInference's instrumentor, which then listens to events unless it is told not to.
+
+    Else it wraps private methods of CrewAI.
+    """
+    spec = PathFinder.find_spec(fullname, path)
+    if spec is None or not isinstance(spec.loader, SourceFileLoader):
+        return spec
+    run = spec.loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        run(module)
+        instrumentor: Any = module.__dict__["CrewAIInstrumentor"]
+        instrumentor._instrument = partialmethod(instrumentor._instrument, use_event_listener=True)
+
+    spec.loader.exec_module = exec_module
+    return spec
 
 
 def _is_query() -> bool:

@@ -13,7 +13,13 @@ from crewgraph_compat.eject.flow.calls import FlowCalls
 from crewgraph_compat.eject.flow.edges import FlowEdges
 from crewgraph_compat.eject.flow.method import MethodWriter
 from crewgraph_compat.eject.flow.state import FlowStateWriter
-from crewgraph_compat.eject.flow.triggers import TriggerGraph, has_parallel_branches, may_run_concurrently, refuse_races
+from crewgraph_compat.eject.flow.triggers import (
+    TriggerGraph,
+    has_parallel_branches,
+    may_run_concurrently,
+    refuse_races,
+    without_later_events,
+)
 from crewgraph_compat.eject.refusals import refuse_flow
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
@@ -36,7 +42,7 @@ class FlowWriter:
         self, flow: "FlowDefinition[Any]", parts: ProgramWriters, prefix: str = "", calls: "CrewCalls | None" = None
     ) -> None:
         self.flow, self.parts, self.prefix = flow, parts, prefix
-        self.definition = flow.topology()
+        self.definition = without_later_events(flow.topology())
         self.events = TriggerGraph(self.definition, parts.refusals)
         self.calls = calls or CrewCalls(parts, FlowCalls(parts, self._within))
         self.methods: dict[str, MethodWriter] = {}

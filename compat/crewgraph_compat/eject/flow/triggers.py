@@ -4,12 +4,12 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from typing import Any
 
 from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.definitions.flow.definition import FlowTopology
+from crewgraph.definitions.flow.definition import DerivedCache, FlowTopology
 from crewgraph.definitions.flow.method import (
     AndCondition,
     Condition,
@@ -27,6 +27,7 @@ __all__ = [
     "may_run_concurrently",
     "refuse_races",
     "returns_several_labels",
+    "without_later_events",
 ]
 
 
@@ -135,6 +136,35 @@ class TriggerGraph:
                     for emitter in self.emitters(event):
                         self.routes.setdefault(emitter, {}).setdefault(event, []).append(key)
         return key
+
+
+def without_later_events(definition: FlowTopology) -> FlowTopology:
+    """Return a flow without the events of `or_` that only come after another one of it, which has triggered the listener."""
+    methods = {
+        name: replace(method, trigger=_first_events(definition, method.trigger))
+        if isinstance(method.trigger, OrCondition) and not method.is_router
+        else method
+        for name, method in definition.methods.items()
+    }
+    return replace(definition, methods=methods, derived=DerivedCache())
+
+
+def _first_events(definition: FlowTopology, trigger: OrCondition) -> Condition:
+    events = trigger.conditions
+    first = tuple(event for event in events if not any(each in events for each in _always_before(definition, event)))
+    return first[0] if len(first) == 1 else replace(trigger, conditions=first)
+
+
+def _always_before(definition: FlowTopology, event: Condition) -> Iterator[str]:
+    """Yield the methods that a method runs directly behind, and those behind which they do."""
+    passed: set[object] = set()
+    while isinstance(event, str) and event in definition.methods and event not in passed:
+        passed.add(event)
+        method = definition.methods[event]
+        if method.is_start or not isinstance(method.trigger, str) or method.trigger not in definition.methods:
+            return
+        event = method.trigger
+        yield event
 
 
 def has_parallel_branches(events: TriggerGraph) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from typing import Any, cast
 
 from pydantic import BaseModel, SecretStr
@@ -19,7 +20,7 @@ from crewgraph_compat.eject.writing.sheet import ProgramText
 __all__ = ["ModelExpressions"]
 
 _RANK = 2
-_SECRET = ("key", "token", "secret", "password", "credential")
+_SECRET = ("key", "apikey", "token", "secret", "password", "credential", "authorization")
 _OPENAI_WORDS = {
     "temperature": "temperature",
     "top_p": "top_p",
@@ -158,15 +159,16 @@ class ModelExpressions:
     def _of_langchain(self, llm: Any, where: str) -> str:
         kind = cast("Any", type(llm))
         words: dict[str, str] = {}
+        filled = _filled(llm)
         for name in sorted(llm.model_fields_set):
-            value = getattr(llm, name)
+            value = _given(getattr(llm, name), filled.get(name))
             field = kind.model_fields[name]
             called = str(field.alias or name) if kind.__name__ == "ChatOpenAI" else name
-            if isinstance(value, SecretStr) or any(part in name.lower().split("_") for part in _SECRET):
+            if isinstance(value, SecretStr) or _is_secret(name):
                 continue
             if value is None or name in ("client", "async_client", "root_client", "root_async_client"):
                 continue
-            if not _is_plain(value):
+            if not _is_plain(value, name):
                 self._refusals.add(where, f"`{name}` of its `{kind.__name__}`")
                 continue
             words["model" if name == "model_name" else called] = _plain(value)
@@ -177,7 +179,37 @@ class ModelExpressions:
         return f"{name}({', '.join(f'{word}={value}' for word, value in words.items())})"
 
 
-def _is_plain(value: Any) -> bool:
+def _is_secret(name: str) -> bool:
+    return any(part in re.split("[_-]", name.lower()) for part in _SECRET)
+
+
+def _filled(llm: Any) -> dict[str, Any]:
+    """Return what langchain-openai sets by itself: the profile of the model, versions, empty parameters."""
+    if type(llm).__name__ != "ChatOpenAI":
+        return {}
+    bare = type(llm)(model=llm.model_name, base_url=llm.openai_api_base, api_key=SecretStr("none"))
+    return {name: getattr(bare, name) for name in bare.model_fields_set - {"model_name", "openai_api_base"}}
+
+
+def _parts(value: Any) -> dict[Any, Any] | None:
+    """Return a dict as one of known type; None for other values."""
+    return value if type(value).__name__ == "dict" else None
+
+
+def _given(value: Any, filled: Any) -> Any:
+    """Return what the program gave of a value; None for nothing."""
+    given, ours = _parts(value), _parts(filled)
+    if given is None or ours is None:
+        return None if value == filled else value
+    return {key: item for key, item in given.items() if key not in ours or ours[key] != item} or None
+
+
+def _is_plain(value: Any, name: str = "") -> bool:
+    if (parts := _parts(value)) is not None:
+        return not name.endswith("headers") and all(
+            isinstance(key, str) and not _is_secret(key) and (item is None or _is_plain(item, key))
+            for key, item in parts.items()
+        )
     return isinstance(value, (str, int, float, bool)) or (
         isinstance(value, list) and all(isinstance(item, str) for item in value)  # pyright: ignore[reportUnknownVariableType]
     )

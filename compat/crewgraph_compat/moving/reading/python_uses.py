@@ -2,11 +2,21 @@
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from crewgraph_compat.moving.features import Feature, FeatureKind, Use, accepted_keywords, known_attributes
-from crewgraph_compat.moving.names import resolve_name
-from crewgraph_compat.moving.reading.types import CREW_OUTPUT, CREW_STREAM, MAY_STREAM, Imports, OwnClass, TypeScope
+from crewgraph_compat.moving.names import OUTPUTS, TAKING_TEXTS, resolve_name
+from crewgraph_compat.moving.reading.keywords import last_name
+from crewgraph_compat.moving.reading.types import (
+    CREW_OUTPUT,
+    CREW_STREAM,
+    INSTRUMENTOR,
+    MAY_STREAM,
+    Imports,
+    OwnClass,
+    TypeScope,
+)
 from crewgraph_compat.surface.names import MODULES, names_of
 
 __all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
@@ -75,6 +85,31 @@ class UseVisitor(ast.NodeVisitor):
         self._imports = imports
         self.types = types
         self.found: list[tuple[ast.AST, Feature]] = []
+        self._caught: set[str] = set()
+        self._asked: set[tuple[str, str]] = set()
+
+    def visit_Module(self, node: ast.Module) -> None:
+        self._asked = set(_asked(node))
+        self.generic_visit(node)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        before = self._caught
+        self._caught = before | {last_name(kind) for each in node.handlers for kind in _caught(each)}
+        for statement in node.body:
+            self.visit(statement)
+        self._caught = before
+        for part in (*node.handlers, *node.orelse, *node.finalbody):
+            self.visit(part)
+
+    def visit_Await(self, node: ast.Await) -> None:
+        self._awaited(node, node.value)
+        self.generic_visit(node)
+
+    def _awaited(self, node: ast.expr, value: ast.expr) -> None:
+        func = value.func if isinstance(value, ast.Call) else None
+        if isinstance(func, ast.Attribute) and func.attr == "kickoff" and (owner := self._owner(func)):
+            shown = f"await {_last(owner)}.kickoff"
+            self._use(node, Feature(FeatureKind.awaited, shown, owner=owner, word="kickoff"))
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -82,6 +117,8 @@ class UseVisitor(ast.NodeVisitor):
                 self._use(node, Feature(FeatureKind.imported, alias.name, path=alias.name))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.module == INSTRUMENTOR:
+            self._use(node, Feature(FeatureKind.imported, INSTRUMENTOR, path=INSTRUMENTOR))
         if node.level or (node.module or "").partition(".")[0] not in _ROOTS:
             return
         for alias in node.names:
@@ -134,6 +171,9 @@ class UseVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
+        if node.args and last_name(node.func) == "run" and ast.unparse(node.func) in ("asyncio.run", "run"):
+            self._awaited(node, node.args[0])
+        self._texts(node)
         target = self._imports.target(node.func)
         own = node.func.id if isinstance(node.func, ast.Name) and node.func.id in self.types.classes else None
         if target is not None:
@@ -143,6 +183,19 @@ class UseVisitor(ast.NodeVisitor):
         elif isinstance(node.func, ast.Attribute):
             self._arguments(node, node.func)
         self.generic_visit(node)
+
+    def _texts(self, node: ast.Call) -> None:
+        """Record outputs passed to functions that take only strings."""
+        function, place = ast.unparse(node.func), 0
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "write_text":
+            function = "write_text"
+        elif function != "json.loads":
+            place = TAKING_TEXTS.get(function, len(node.args))
+        kind = self.types.of(node.args[place]) if place < len(node.args) else None
+        owner = "" if kind is None or kind.startswith("[]") else self.types.base(kind)
+        if _last(owner) in OUTPUTS:
+            shown = f"{function}({_last(owner)})"
+            self._use(node, Feature(FeatureKind.argument, shown, owner=owner, word=function))
 
     def _keywords(self, node: ast.Call, target: str, own: str | None = None) -> None:
         for keyword in node.keywords:
@@ -206,7 +259,39 @@ class UseVisitor(ast.NodeVisitor):
         return owner
 
     def _use(self, node: ast.AST, feature: Feature) -> None:
+        errors = _ERRORS.get(feature.sort, ())
+        if not self._caught.isdisjoint(errors) or self._asked and _written(node) in self._asked:
+            feature = replace(feature, is_guarded=True)
         self.found.append((node, feature))
+
+
+_ANY = ("Exception", "BaseException", "")
+_ERRORS = {
+    FeatureKind.imported: ("ImportError", "ModuleNotFoundError", *_ANY),
+    FeatureKind.attribute: ("AttributeError", *_ANY),
+    FeatureKind.argument: ("TypeError", *_ANY),
+}
+"""What a program catches that goes on without a feature; an empty name catches everything."""
+
+
+def _caught(handler: ast.ExceptHandler) -> list[ast.expr]:
+    """Return the classes that a handler names; an empty name if it names none."""
+    kind = handler.type or ast.Name("")
+    return kind.elts if isinstance(kind, ast.Tuple) else [kind]
+
+
+def _asked(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that a file asks for with `hasattr` or `getattr`, each with its object as it is written."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name("hasattr" | "getattr"), args=[asked, ast.Constant(str(name)), *_]):
+                yield ast.unparse(asked), name
+            case _:
+                pass
+
+
+def _written(node: ast.AST) -> tuple[str, str]:
+    return (ast.unparse(node.value), node.attr) if isinstance(node, ast.Attribute) else ("", "")
 
 
 def _methods(node: ast.ClassDef, target: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -100,9 +100,36 @@ def _of_class(node: ast.ClassDef, tools: dict[str, bool]) -> Iterator[ToolParame
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str, name: str) -> Iterator[ToolParameter]:
     arguments = function.args
     for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        if each.annotation is not None:
+        if each.annotation is not None and _is_used_as_dict(function, each.arg):
             shown = f"{name}({each.arg}: {ast.unparse(each.annotation)})"
             yield ToolParameter(each, owner, shown, frozenset(_class_names(each.annotation)))
+
+
+def _is_used_as_dict(function: ast.AST, parameter: str) -> bool:
+    """Whether a function reads keys of a parameter, or of the items of one."""
+    names = {parameter}
+    for node in ast.walk(function):  # outermost first, so loops come before what they hold
+        match node:
+            case ast.For(target=ast.Name(one), iter=ast.Name(many)) if many in names:
+                names.add(one)
+            case ast.comprehension(target=ast.Name(one), iter=ast.Name(many)) if many in names:
+                names.add(one)
+            case _:
+                pass
+    return any(_read_as_dict(node) in names for node in ast.walk(function))
+
+
+def _read_as_dict(node: ast.AST) -> str | None:
+    """Return the name of what is read as a dict: `item["price"]`, `items[0]["price"]`, `item.get("price")`, `f(**item)`."""
+    match node:
+        case ast.Subscript(slice=ast.Constant(str())):
+            return last_name(node.value)
+        case ast.Attribute(value=ast.Name(name), attr="get" | "items" | "keys" | "pop" | "values"):
+            return name
+        case ast.keyword(arg=None, value=ast.Name(name)):
+            return name
+        case _:
+            return None
 
 
 def parameter_uses(parameters: Iterable[ToolParameter], file: str, data_classes: DataClasses) -> list[Use]:

@@ -11,6 +11,7 @@ from crewgraph_compat.moving.reading.keywords import takes_any_keyword
 __all__ = [
     "CREW_OUTPUT",
     "CREW_STREAM",
+    "INSTRUMENTOR",
     "MAY_STREAM",
     "Imports",
     "OwnClass",
@@ -52,6 +53,9 @@ _ATTRIBUTE_TYPES: Mapping[tuple[str, str], str] = {
     (_TASK, "output"): _TASK_OUTPUT,
 }
 """Types of attributes."""
+
+INSTRUMENTOR = "opentelemetry.instrumentation.crewai"
+"""The module of OpenTelemetry's instrumentor of CrewAI."""
 
 MAY_STREAM = "?"
 """Ends the type of a crew that may stream, and of an output that may be a stream."""
@@ -288,7 +292,9 @@ class TypeScope:
 
     def base(self, kind: str) -> str:
         """Return the crewgraph class that a type is or derives from; empty if there is none."""
-        return self.classes[kind].base if kind in self.classes else kind.rstrip(MAY_STREAM + _STREAMS)
+        if kind in self.classes:
+            return self.classes[kind].base
+        return kind.rstrip(MAY_STREAM + _STREAMS) if ":" in kind else ""  # a class of which nothing is known
 
     def _own(self, node: ast.expr | None) -> str | None:
         return node.id if isinstance(node, ast.Name) and node.id in self.classes else None

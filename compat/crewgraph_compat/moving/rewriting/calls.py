@@ -17,9 +17,10 @@ from crewgraph_compat.moving.rewriting.tree import (
     without_arguments,
 )
 
-__all__ = ["rewrite_attributes", "rewrite_calls", "rewrite_model"]
+__all__ = ["rewrite_attributes", "rewrite_awaited", "rewrite_calls", "rewrite_model"]
 
 
+_ASYNC = ("crewgraph.agent:Agent", "crewgraph.flow.flow:Flow")
 _PROVIDERS = ("custom_llm_provider", "provider")
 _JSON = '{"type": "json_object"}'
 
@@ -174,6 +175,22 @@ def rewrite_attributes(reading: SourceTree, known: ExpressionTypes) -> None:
             reading.change(node, lambda updated: updated.with_changes(value=_as_dict(updated.value)))
         else:
             reading.note(node, f"the output attribute `{node.attr.value}` is a former name; write `{instead}`.")
+
+
+def rewrite_awaited(reading: SourceTree, known: ExpressionTypes) -> None:
+    """Rewrite `await flow.kickoff()` and `asyncio.run(flow.kickoff())` to `kickoff_async`; also for agents."""
+    for node in reading.of(libcst.Await, libcst.Call):
+        if isinstance(node, libcst.Await):
+            value = node.expression
+        else:
+            value = node.args[0].value if node.args and reading.path(node.func) == "asyncio.run" else None
+        func = value.func if isinstance(value, libcst.Call) else None
+        if not isinstance(func, libcst.Attribute) or func.attr.value != "kickoff" or known.of(func.value) not in _ASYNC:
+            continue
+        if known.is_sure(func.value):
+            reading.change(func, lambda updated: updated.with_changes(attr=libcst.Name("kickoff_async")))
+        else:
+            reading.note(func, "if this is a flow or an agent, its `kickoff` cannot be awaited; write `kickoff_async`.")
 
 
 def _as_dict(output: libcst.BaseExpression) -> libcst.Call:

@@ -4,18 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import libcst
 
-from crewgraph_compat.moving.names import FULL_OUTPUT, OUTPUTS
+from crewgraph_compat.moving.names import FULL_OUTPUT, OUTPUTS, TAKING_TEXTS
 from crewgraph_compat.moving.rewriting.tree import ExpressionTypes, SourceTree, make_call
 
 __all__ = ["rewrite_outputs"]
-
-_TAKING_TEXTS = {
-    **dict.fromkeys(("ast.literal_eval", "html.escape", "textwrap.dedent", "textwrap.fill"), 0),
-    **dict.fromkeys(("IPython.display.Markdown", "IPython.display.display_markdown", "markdown.markdown"), 0),
-    **dict.fromkeys((f"re.{name}" for name in ("findall", "finditer", "fullmatch", "match", "search", "split")), 1),
-    **dict.fromkeys(("re.sub", "re.subn"), 2),
-}
-"""Functions that require a string, each with the index of that argument."""
 
 _TEXTS = (libcst.SimpleString, libcst.ConcatenatedString, libcst.FormattedString)
 
@@ -81,7 +73,7 @@ def _text_place(reading: SourceTree, node: libcst.Call) -> int | None:
         name = node.func.attr.value
         if name == "write_text" or name == "write" and _is_file(reading, node.func.value):
             return 0
-    return _TAKING_TEXTS.get(reading.path(node.func) or "")
+    return TAKING_TEXTS.get(reading.path(node.func) or "")
 
 
 def _is_file(reading: SourceTree, node: libcst.CSTNode) -> bool:

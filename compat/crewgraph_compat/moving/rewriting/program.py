@@ -8,7 +8,7 @@ import libcst
 
 from crewgraph_compat.moving.reading.files import is_utf16, parse_python, read_error, syntax_error
 from crewgraph_compat.moving.reading.types import OwnClass
-from crewgraph_compat.moving.rewriting.calls import rewrite_attributes, rewrite_calls
+from crewgraph_compat.moving.rewriting.calls import rewrite_attributes, rewrite_awaited, rewrite_calls
 from crewgraph_compat.moving.rewriting.classes import rewrite_sources, rewrite_tools
 from crewgraph_compat.moving.rewriting.imports import rewrite_imports, rewrite_strings
 from crewgraph_compat.moving.rewriting.modules import rewrite_paths, split_module_imports
@@ -58,6 +58,7 @@ def rewrite_program(
     known = ExpressionTypes(reading, classes)
     rewrite_attributes(reading, known)
     rewrite_outputs(reading, known)
+    rewrite_awaited(reading, known)
     done = reading.rewritten().bytes
     if tree.bytes != data:
         done = _applied(data, tree.bytes, done)
