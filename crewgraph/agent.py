@@ -9,7 +9,7 @@ from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefiniti
 from crewgraph.definitions.agent.foreign import ForeignAgentDefinition, as_given
 from crewgraph.definitions.checkpoints import CheckpointSettings, apply_from_checkpoint
 from crewgraph.overrides import overridable
-from crewgraph.tracebacks import traced_to_the_caller
+from crewgraph.tracebacks import is_awaited, traced_to_the_caller
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -78,6 +78,7 @@ class BaseAgent(BaseAgentDefinition):
     ) -> "LiteAgentOutput":
         """Answer a conversation without a task or a crew. Works in scripts, threads and inside a running event loop.
 
+        There, `await agent.kickoff(...)` does not block.
         Inside a node of a LangGraph graph the work becomes part of that graph: completed work is not repeated on resume.
         Placeholders in role, goal and backstory are not filled.
 
@@ -94,6 +95,9 @@ class BaseAgent(BaseAgentDefinition):
             TimeLimitReached: The work took longer than `max_execution_time` seconds.
             Exception: Any error of the model, with a note that names the agent.
         """
+        if is_awaited():
+            awaited: Any = self.kickoff_async(messages, response_format, input_files, from_checkpoint)
+            return awaited
         apply_from_checkpoint(self, from_checkpoint)
         from crewgraph.core.operations import drive
         from crewgraph.runtime.agent.standalone import reply_program

@@ -218,7 +218,8 @@ class Crew(QueueMethods, CrewDefinition):
 
         Each run has its own thread id, callbacks and events. If one fails, the others still complete; then the first error is
         raised with two extra attributes: `outputs`, a list with None for each failed run, and `failures`, the exceptions by
-        index. Afterwards `usage_metrics` is the sum over all runs.
+        index. Afterwards `usage_metrics` is the sum over all runs. With `stream=True` on the crew, each output is a
+        `CrewStreamingOutput`, and iterating over it makes its run.
 
         Args:
             inputs: For each run, values for the `{placeholders}`.
@@ -235,6 +236,8 @@ class Crew(QueueMethods, CrewDefinition):
         from crewgraph.runtime.crew.results import all_with_files
 
         inputs = all_with_files(inputs, input_files)
+        if self.streaming:
+            return [self.kickoff(i, checkpointer=checkpointer, granularity=granularity, config=config) for i in inputs]
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         from crewgraph.runtime.crew.for_each import kickoff_for_each
 
@@ -251,10 +254,20 @@ class Crew(QueueMethods, CrewDefinition):
         granularity: str = "task",
         config: "RunnableConfig | None" = None,
     ) -> list[CrewOutput]:
-        """Run the tasks for each input on the current event loop, all concurrently unless `max_concurrency` is set."""
+        """Run the tasks for each input on the current event loop, all concurrently unless `max_concurrency` is set.
+
+        With `stream=True` on the crew, returns one `CrewStreamingOutput`: the chunks of one run after the other, and `results`.
+        """
         from crewgraph.runtime.crew.results import all_with_files
 
         inputs = all_with_files(inputs, input_files)
+        if self.streaming:
+            where: dict[str, Any] = {"checkpointer": checkpointer, "granularity": granularity, "config": config}
+            streams: list[Any] = [await self.akickoff(one, **where) for one in inputs]
+            from crewgraph.definitions.chunks import CrewStreamingOutput
+
+            merged: Any = CrewStreamingOutput.of(streams)
+            return merged
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         from crewgraph.runtime.crew.for_each import akickoff_for_each
 

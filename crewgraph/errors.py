@@ -23,7 +23,6 @@ CrewgraphError
     ├── ModelCallBlocked a hook that returned False blocked a request to a model (also ValueError)
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
     │   └── ConverterError   a converter's model did not return the requested structure
-    ├── StateInvalid     a method left an invalid value in a flow's state (also ValueError)
     ├── UnknownRun       no run with a given id, or none at all, is stored (also ValueError)
     ├── UnknownTask      the crew has no task with a given name (also ValueError)
     ├── ScriptRefused    a declared flow contains a script, and scripts are not allowed
@@ -74,7 +73,6 @@ __all__ = [
     "SourceError",
     "SourceNotFound",
     "SourceRefused",
-    "StateInvalid",
     "StorageError",
     "ThreadBusy",
     "TimeLimitReached",
@@ -286,19 +284,6 @@ class OutputNotSaved(RunError):
     def __init__(self, message: str, output: Any = None) -> None:
         super().__init__(message)
         self.output = output
-
-
-class StateInvalid(RunError, ValueError):
-    """A method of a flow left a value in the state that does not fit the state's model.
-
-    Args:
-        message: the invalid value, and where it is.
-        execution: the name of the method's execution in the flow's run.
-    """
-
-    def __init__(self, message: str, execution: str = "") -> None:
-        super().__init__(message)
-        self.execution = execution
 
 
 class UnknownRun(RunError, ValueError):

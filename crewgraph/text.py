@@ -4,12 +4,14 @@ import hashlib
 import json
 import re
 import unicodedata
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 from typing import Any, cast
 
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, MissingInput, RunError
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
+_DOTTED_NAME = re.compile(r"(?<!\{)\{[A-Za-z_]\w*(?:\.[A-Za-z]\w*)+\}(?!\})")
 _SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
 _SLUG_LIMIT = 48
 
@@ -58,6 +61,9 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
         return template
     if missing := [name for name in _placeholder_names(template) if name not in inputs]:
         raise MissingInput(_missing_message(missing, inputs, where))
+    if dotted := _DOTTED_NAME.findall(template):
+        told = f"{where} keeps {', '.join(f'`{item}`' for item in dotted)} as text: placeholders are names alone"
+        warnings.warn(told, stacklevel=user_stacklevel())
     return _PLACEHOLDER.sub(lambda match: _rendered(match[1], inputs[match[1]], where), template)
 
 

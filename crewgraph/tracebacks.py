@@ -3,8 +3,11 @@
 CREWGRAPH_TRACEBACK=full keeps all frames.
 """
 
+import asyncio
+import dis
 import os
 import signal
+import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
@@ -16,6 +19,7 @@ from typing import Any, TypeVar, cast
 
 __all__ = [
     "drop_graph_notes",
+    "is_awaited",
     "keep_frames",
     "note_once",
     "raised_by_signal",
@@ -51,6 +55,17 @@ def traced_to_the_caller(function: _T) -> _T:
             return method(*args, **options)
 
     return cast("_T", called)
+
+
+def is_awaited() -> bool:
+    """Whether the caller of the method that calls this, which is traced to the caller, awaits what it returns."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    caller = sys._getframe(3)  # pyright: ignore[reportPrivateUsage]
+    following = caller.f_code.co_code[caller.f_lasti + 2 :: 2]
+    return next(filter(None, following), None) == dis.opmap["GET_AWAITABLE"]  # after caches, which are 0
 
 
 class shortened:

@@ -29,6 +29,8 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/agent/memory_calls.py",  # a memory that fails is reported, and the work continues
     "crewgraph/memory/kinds.py",  # raised once the other entities are saved
     "crewgraph/compiler/task/body.py",  # the failure is reported, then raised again
+    "crewgraph/compiler/flow/asking.py",  # a failure of learning from feedback is a warning
+    "crewgraph/compiler/flow/state_changes.py",  # whatever a user's validator raises is a doubt
     "crewgraph/compiler/flow/scheduler.py",  # raised once parallel methods were handled
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
     "crewgraph/knowledge/files.py",  # whatever a reader of files raises is reported with the file's name

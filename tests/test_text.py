@@ -263,3 +263,8 @@ def test_long_garbage_is_given_up_soon(unit: str):
     extract_json(text)
     assert time.thread_time() - start < 20  # measured with a megabyte: 0.2 to 2.5 s
     assert extract_json("[" * 5000 + "]" * 5000) is None
+
+
+def test_a_dotted_name_stays_text_and_is_told_of():
+    with pytest.warns(UserWarning, match=r"the text keeps `\{user.name\}` as text"):
+        assert fill("{user.name} {x} {{a.b}}", {"x": 1}, where="the text") == "{user.name} 1 {{a.b}}"

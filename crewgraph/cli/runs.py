@@ -291,15 +291,16 @@ def replay(
     with ExitStack() as stack:
         saver = None if database is None else stack.enter_context(open_database(database))
         result = crew.replay(task, values, thread, checkpointer=saver)
+    text = str(result) if isinstance(result, PendingCrew) else result.raw
     if as_json:
         tasks = [
             {"name": task_output.name, "agent": task_output.agent, "output": task_output.raw}
             for task_output in result.tasks_output
         ]
-        print_json({"thread_id": result.thread_id, "output": result.raw, "tasks": tasks})
+        print_json({"thread_id": result.thread_id, "output": text, "tasks": tasks})
     else:
         print_line(f"run {result.thread_id}", err=True)
-        print_text(result.raw)
+        print_text(text)
     if isinstance(result, PendingCrew):
         print_line(f"Answer with `crewgraph approve {result.thread_id}`.", err=True)
         raise typer.Exit(EXIT_PENDING)

@@ -177,6 +177,11 @@ _IDLE_AGENT: tuple[_IdleRule, ...] = (
         lambda agent: agent.knowledge_storage is not None and not _has_knowledge(agent),
         _NO_KNOWLEDGE,
     ),
+    (
+        "guardrail",
+        lambda agent: getattr(agent, "guardrail", None) is not None,
+        "it judges the answers of `Agent.kickoff`; give the task one",
+    ),
     ("max_tokens", lambda agent: agent.max_tokens is not None, "give it to the model: `LLM(..., max_tokens=...)`"),
     ("execution_context", lambda agent: getattr(agent, "execution_context", None) is not None, _IN_CHECKPOINTS),
     (

@@ -1,13 +1,14 @@
 """The streaming outputs of crews and flows with `stream=True`, as in CrewAI."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
 
 from crewgraph.definitions.task.output import CrewOutput
-from crewgraph.events.frames import Pieces
+from crewgraph.events.frames import Ended, Pieces
+from crewgraph.schema import is_list
 
 __all__ = [
     "CrewStreamingOutput",
@@ -104,10 +105,23 @@ class CrewStreamingOutput(StreamingOutputBase[CrewOutput]):
 
     _how_to_resume = "; `crew.resume(thread_id)` continues it"
 
+    @classmethod
+    def of(cls, runs: Sequence["CrewStreamingOutput"]) -> Self:
+        """Return the chunks of several runs, one after the other."""
+
+        async def chunks() -> AsyncGenerator[StreamChunk | Ended]:
+            for run in runs:
+                async for chunk in run:
+                    yield chunk
+            yield Ended([run.result for run in runs])
+
+        return cls(async_iterator=chunks())
+
     @property
     def results(self) -> list[CrewOutput]:
-        """The output, as a list."""
-        return [self.result]
+        """The output, or those of several runs, as a list."""
+        result: Any = self.result
+        return result if is_list(result) else [result]
 
 
 class FlowStreamingOutput(StreamingOutputBase[Any]):

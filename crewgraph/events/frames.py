@@ -244,6 +244,7 @@ class StreamSessionBase(Pieces[StreamFrame, Result], ABC, Generic[Result, Frames
     """The frames of a run, each delivered once, and then its result."""
 
     _how_to_finish = "take all frames"
+    _how_to_resume = "; `flow.resume(flow_id)` continues it"
 
     @property
     def frames(self) -> list[StreamFrame]:

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
@@ -15,13 +16,14 @@ from crewgraph.definitions.flow.fields import declared_fields
 from crewgraph.definitions.flow.flow import FlowDefinition, State
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
 from crewgraph.definitions.run_options import Inputs, thread_of
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
 from crewgraph.extensions import extension
 from crewgraph.flow.conversation import FlowConversation
 from crewgraph.overrides import overridable, override_of
 from crewgraph.queue_methods import QueueMethods
-from crewgraph.tracebacks import traced_to_the_caller
+from crewgraph.tracebacks import is_awaited, traced_to_the_caller
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -153,7 +155,7 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
 
         Returns:
             The return value of the method that completed last, or a `PendingFlow` if the run waits for an answer. With
-            `stream=True` on the flow, a `FlowStreamingOutput`; iterating over it runs the flow.
+            `stream=True` on the flow, a `StreamSession`, as from `stream_events`; iterating over it runs the flow.
 
         Raises:
             DefinitionError: The flow is invalid, or the inputs do not fit its state.
@@ -165,13 +167,14 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             _merge_inputs(inputs, more, config), input_files, from_checkpoint, restore_from_state_id
         )
         own = override_of(self, "kickoff_async")
+        if own is None and is_awaited():
+            return self.kickoff_async(merged, config=config)
         if own is not None:
             return call(own, merged or None, **({} if config is None else {"config": config}))
         if self.streaming:
-            from crewgraph.definitions.chunks import FlowStreamingOutput
-            from crewgraph.runtime.streaming.flow import watched_flow
+            from crewgraph.runtime.streaming.flow import watched_frames
 
-            return watched_flow(self, merged, config=config).chunks(FlowStreamingOutput)
+            return StreamSession[Any](sync_iterator=watched_frames(self, merged, config).items())
         from crewgraph.runtime.execution import run_interruptibly
         from crewgraph.runtime.flow.kickoff import run_of
 
@@ -194,10 +197,9 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             _merge_inputs(inputs, more, config), input_files, from_checkpoint, restore_from_state_id
         )
         if self.streaming:
-            from crewgraph.definitions.chunks import FlowStreamingOutput
-            from crewgraph.runtime.streaming.flow import watched_flow
+            from crewgraph.runtime.streaming.flow import watched_frames
 
-            return watched_flow(self, merged, config=config).achunks(FlowStreamingOutput)
+            return AsyncStreamSession[Any](async_iterator=watched_frames(self, merged, config).aitems())
         from crewgraph.runtime.execution import arun_interruptibly
         from crewgraph.runtime.flow.kickoff import run_of
 
@@ -547,7 +549,8 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         from crewgraph.runtime.flow.kickoff import load_flow_state
 
         if not load_flow_state(self, state_id):
-            raise RunError(f"no state is stored under `{state_id}`; check the `id`, and where it was stored")
+            warnings.warn(f"no state is stored under `{state_id}`; the run starts afresh", stacklevel=user_stacklevel())
+            return inputs
         state = self.state
         values: Mapping[str, object] = dict(cast("Any", state))
         self.take_state(self._fresh_state())

@@ -379,6 +379,10 @@ class Configuration(dict[str, Any]):
             self._resolve(name, entry)
         return entry
 
+    def __fspath__(self) -> str:
+        """Return the path as the class has it, for programs that read the file themselves."""
+        return str(getattr(type(self._project), self._kind.attribute))
+
     def __missing__(self, name: str) -> object:
         matches = difflib.get_close_matches(str(name), self, n=1)
         hint = f" Did you mean `{matches[0]}`?" if matches else ""

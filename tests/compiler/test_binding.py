@@ -54,7 +54,7 @@ def test_an_empty_context_is_no_context(nothing: Any):
     assert sources(step("a"), step("b", context=nothing))["b"] == ()
 
 
-def test_asynchronous_tasks_do_not_wait_for_their_neighbours():
+def test_asynchronous_tasks_have_no_context_that_they_do_not_name():
     tasks = [
         step("a"),
         step("b", async_execution=True),
@@ -64,10 +64,10 @@ def test_asynchronous_tasks_do_not_wait_for_their_neighbours():
     ]
     assert sources(*tasks) == {
         "a": (),
-        "b": ("a",),
-        "c": ("a",),
+        "b": (),
+        "c": (),
         "d": ("a", "b", "c"),
-        "e": ("a", "b", "c", "d"),
+        "e": (),
     }
 
 

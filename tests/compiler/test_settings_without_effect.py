@@ -41,6 +41,7 @@ AGENT: dict[str, Any] = {
     "max_tokens": 10,
     "callbacks": [print],
     "code_execution_mode": "unsafe",
+    "guardrail": "It is short.",
 }
 
 

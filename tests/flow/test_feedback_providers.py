@@ -1,11 +1,13 @@
 """Feedback and input providers, runs that resume with an answer, and questions of code called by a method."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from modes import Mode
 
+from crewgraph import ScriptedLLM
 from crewgraph.definitions.flow import state
 from crewgraph.errors import RunError
 from crewgraph.flow import (
@@ -124,9 +126,54 @@ def test_people_are_asked_by_the_provider_of_the_process_where_the_method_names_
     assert kickoff(mode, Plain()).feedback == "a draft: no"
 
 
-def test_lessons_are_not_learnt():
-    with pytest.raises(ValueError, match="`learn=True` is not supported"):
-        human_feedback("Good?", learn=True)
+class Notes:
+    """A memory of texts."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def remember(self, content: str, **words: Any) -> None:
+        self.texts.append(content)
+
+    def remember_many(self, contents: list[str], **words: Any) -> None:
+        self.texts += contents
+
+    def recall(self, query: str, **words: Any) -> list[Any]:
+        return [SimpleNamespace(record=SimpleNamespace(content=text)) for text in self.texts]
+
+    def extract_memories(self, content: str) -> list[str]:
+        return [content]
+
+    aremember, aremember_many, arecall, aextract_memories = remember, remember_many, recall, extract_memories
+
+
+class Approver:
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def request_feedback(self, context: Any, flow: Any) -> str:
+        self.seen.append(context.to_dict()["method_output"])
+        return "Be brief."
+
+
+def test_lessons_from_feedback_change_later_outputs(mode: Mode):
+    person, notes = Approver(), Notes()
+    model = ScriptedLLM(["- Be brief", "short", "NONE"])
+
+    class Learning(Flow[dict[str, Any]]):
+        memory = notes
+
+        @start()
+        @human_feedback("Good?", learn=True, llm=model, provider=person)
+        def write(self) -> str:
+            return "a long draft"
+
+    assert kickoff(mode, Learning()).output == "a long draft"
+    assert notes.texts == ["Be brief"]
+    assert kickoff(mode, Learning()).output == "short"
+    assert (person.seen, notes.texts) == (["a long draft", "short"], ["Be brief"])
+    with pytest.warns(UserWarning, match="method `write` of flow `Learning` cannot learn from feedback"):
+        assert kickoff(mode, Learning()).output == "a long draft"
 
 
 def test_code_below_a_method_knows_what_it_runs_in(mode: Mode):

@@ -1,8 +1,10 @@
 """Mutable states: validated against their model, and stored with the method that changed them."""
 
+import asyncio
 import copy
 import json
 import pickle  # noqa: TID251 - users may
+import warnings
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -11,10 +13,10 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
-from waiting import wait_until, wait_until_async
+from waiting import wait_until
 
 from crewgraph.definitions.flow.state import StateDict
-from crewgraph.errors import DefinitionError, RunError, StateInvalid, StorageError
+from crewgraph.errors import DefinitionError, RunError, StorageError
 from crewgraph.flow import Flow, and_, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -73,19 +75,13 @@ def go_below(state: Any) -> None:
     state.positive = 0
 
 
-INSIDE = [
-    (append_number, r"`names` must be `list\[str\]`, but is \[7\]: `0` in it: Input should be a valid string"),
-    (break_item, r"`item` must be `Item`, but is Item\(n='many'\): `n` in it: Input should be a valid integer"),
-    (break_an_item, r"`items` must be `list.*Item\]`, but is \[Item\(n='many'\)\]: `n` in it"),
-    (break_box, r"`box` must be `Box`, but is Box\(weights=\['heavy'\]\): `weights.0` in it"),
+TOLD = [
+    (append_number, "`names` of `Basket` is [7]: Input should be a valid string"),
+    (put_text, "`n` of `Basket` is 'many': Input should be a valid integer"),
+    (go_below, "`positive` of `Basket` is 0: Input should be greater than 0"),
 ]
-AT_THE_TOP = [
-    (
-        put_text,
-        "method `fill` of flow `Filling` has left a value in the state that does not fit: `n` must be `int`, but is 'many'",
-    ),
-    (go_below, "`positive` must be `int`, but is 0: Input should be greater than 0"),
-]
+UNSEEN = [break_item, break_an_item, break_box]
+"""Pydantic takes objects as they are."""
 
 
 class Filling(Flow[Basket]):
@@ -105,56 +101,69 @@ class Filling(Flow[Basket]):
         return self.state.n
 
 
-@pytest.mark.parametrize(("change", "reported"), [*INSIDE, *AT_THE_TOP])
-def test_a_value_of_the_wrong_type_is_the_failure_of_its_method(
-    mode: Mode, saver: SqliteCheckpointer, monkeypatch: pytest.MonkeyPatch, change: Any, reported: str
+def test_a_value_of_another_type_is_kept_and_told_and_survives_a_resume(
+    mode: Mode, saver: SqliteCheckpointer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(Filling, "change", staticmethod(change))
-    flow = Filling(checkpointer=saver)
-    with pytest.raises(StateInvalid, match=reported) as caught:
-        kickoff(mode, flow)
-    assert isinstance(caught.value, ValueError)
-    assert "in method `fill` of flow `Filling`" in caught.value.__notes__
-    assert [step.completed for step in flow.history()] == [None, "begin"]
-    monkeypatch.setattr(Filling, "change", staticmethod(lambda state: state.names.append("ok")))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    again = Filling(checkpointer=saver)
-    assert kickoff(mode, again, {"id": flow.flow_id}) == 1  # the state from before is the one that was kept
-    assert (again.state.names, again.state.item.n, again.state.items, again.state.positive) == (["ok"], 0, [], 1)
+    for change, told in [*TOLD, *((change, "") for change in UNSEEN)]:
+        wanted = Basket()
+        change(wanted)
+        died: list[str] = []
+
+        class Dying(Filling):
+            @listen("fill")
+            def after(self, change: Any = change, died: list[str] = died) -> Any:
+                if not died:
+                    died.append("once")
+                    raise ConnectionError("after")
+                return to_comparable(self.state)
+
+        monkeypatch.setattr(Filling, "change", staticmethod(change))
+        flow = Dying(checkpointer=saver)
+        with warnings.catch_warnings(record=True) as heard, pytest.raises(ConnectionError):
+            warnings.simplefilter("always")
+            kickoff(mode, flow)
+        messages = [str(warning.message) for warning in heard]
+        assert any(told in message for message in messages) is bool(told) or not told, (change, messages)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted.n = "many" if change is put_text else 1  # pyright: ignore[reportAttributeAccessIssue]
+            assert resume(mode, Dying(checkpointer=saver), flow.flow_id) == to_comparable(wanted), change
 
 
-@pytest.mark.parametrize(("change", "reported"), AT_THE_TOP)
-def test_where_nothing_is_kept_fields_that_are_set_are_checked(
-    mode: Mode, monkeypatch: pytest.MonkeyPatch, change: Any, reported: str
-):
-    monkeypatch.setattr(Filling, "change", staticmethod(change))
-    with pytest.raises(StateInvalid, match=reported):
-        kickoff(mode, Filling(checkpointer=False))
+def to_comparable(state: Basket) -> Any:
+    return [state.n, state.names, state.item.n, [item.n for item in state.items], state.box, state.positive]
 
 
-def test_what_can_be_read_as_the_right_type_becomes_that(mode: Mode, saver: SqliteCheckpointer):
+def test_where_nothing_is_kept_fields_that_are_set_are_told(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Filling, "change", staticmethod(put_text))
+    with pytest.warns(UserWarning, match="flow `Filling` has a value of another type, which is kept: `n` of `Basket`"):
+        assert kickoff(mode, Filling(checkpointer=False)) == "many"
+
+
+def test_what_could_be_read_as_the_right_type_is_kept_too(mode: Mode, saver: SqliteCheckpointer):
     class Loose(Flow[Basket]):
         @start()
         def put(self) -> None:
             state: Any = self.state
-            state.n, state.part, state.numbers, state.colour = "5", 1, ["1", 2], "red"
-            state.item.n = "6"
-            state.items = [Item()]
-            state.items[0]._seen = 3  # pyright: ignore[reportPrivateUsage]
-            state.always.append(1)
-            self.names = state.names
-            self.names.append("same")
+            state.n, state.part = "5", 1
 
         @listen(put)
         def reported(self) -> Any:
-            state = self.state
-            return [state.n, state.part, state.numbers, state.colour, state.names is self.names]
+            return [self.state.n, self.state.part]
 
     for checkpointer in (saver, False):
-        flow = Loose(checkpointer=checkpointer)
-        assert kickoff(mode, flow) == [5, 1.0, [1, 2], Colour.RED, True]
-        assert type(flow.state.part) is float
-        assert flow.state.item.n == ("6" if checkpointer is False else 6)
-        assert flow.state.items[0]._seen == 3  # pyright: ignore[reportPrivateUsage] - what fits stays the same object
+        with pytest.warns(UserWarning, match="`n` of `Basket` is '5': it stands for 5"):
+            assert kickoff(mode, Loose(checkpointer=checkpointer)) == ["5", 1]
+
+
+def test_what_cannot_be_stored_fails_at_the_save(mode: Mode, saver: SqliteCheckpointer):
+    class Lock(Flow[Basket]):
+        @start()
+        def put(self) -> None:
+            self.state.n = object()  # pyright: ignore[reportAttributeAccessIssue]
+
+    with pytest.raises(StorageError, match="`n` in the state of flow `Lock` holds a `object`, which cannot be stored"):
+        kickoff(mode, Lock(checkpointer=saver))
 
 
 def test_objects_of_classes_that_the_flow_does_not_know_stay_what_they_are(mode: Mode, saver: SqliteCheckpointer):
@@ -198,36 +207,9 @@ def test_validators_of_a_model_are_asked_too(mode: Mode, saver: SqliteCheckpoint
             self.state.low = 10
 
     flow = Ranging(checkpointer=saver)
-    with pytest.raises(StateInvalid, match="with `low` being 10, the state does not fit `Range`: .*low is above high"):
+    with pytest.warns(UserWarning, match="`low` of `Range` is 10: .*low is above high"):
         kickoff(mode, flow)
-    assert flow.history()[-1].state["low"] == 5
-
-
-def test_of_methods_in_parallel_the_one_that_put_it_fails(mode: Mode, saver: SqliteCheckpointer):
-    class Two(Flow[Basket]):
-        good: bool = False
-
-        @start()
-        async def wrong(self) -> None:
-            state: Any = self.state
-            state.n = 1 if self.good else "soon mended, or not"
-            await wait_until_async(lambda: has_completed(self, "right"))
-
-        @start()
-        def right(self) -> None:
-            self.state.names.append("right")
-
-        @listen(and_(wrong, right))
-        def end(self) -> Any:
-            return [self.state.n, self.state.names]
-
-    flow = Two(checkpointer=saver)
-    with pytest.raises(StateInvalid, match="method `wrong` of flow `Two`"):
-        kickoff(mode, flow)
-    assert [step.completed for step in flow.history()] == [None, "right"]
-    other = Two(checkpointer=saver)
-    other.good = True
-    assert resume(mode, other, flow.flow_id) == [1, ["right"]]
+    assert flow.history()[-1].state["low"] == 10
 
 
 def has_completed(flow: Flow[Any], method: str) -> bool:
@@ -305,6 +287,43 @@ def test_what_waited_is_kept_with_its_method(mode: Mode, saver: SqliteCheckpoint
     flow = kind(checkpointer=saver)
     assert kickoff(mode, flow) == [1, 10, 11]
     assert flow.history()[-1].state["a"] == 1
+
+
+class Order(BaseModel):
+    id: str = "x"
+    order_id: str = Field(default="", alias="orderId")
+
+
+class Ordering(Flow[Order]):
+    @start()
+    def read(self) -> str:
+        return self.state.order_id
+
+
+def test_inputs_name_fields_as_the_schema_does_or_as_the_class_does(mode: Mode):
+    for name in ("orderId", "order_id"):
+        assert kickoff(mode, Ordering(), {name: "7"}) == "7"
+        graph: Any = Ordering().compile()
+        assert mode.run(graph.invoke, graph.ainvoke, {name: "7"})["output"] == "7"
+    assert "orderId" in Ordering().compile().get_input_jsonschema()["properties"]
+
+
+def test_objects_do_not_share_the_id_that_their_model_gives_all():
+    ids = {Ordering().flow_id, Ordering().flow_id, "x"}
+    assert len(ids) == 3
+
+
+def test_a_state_that_is_not_stored_is_none_to_start_from(mode: Mode):
+    with pytest.warns(UserWarning, match="no state is stored under `nowhere`; the run starts afresh"):
+        assert mode.run(Ordering().kickoff, Ordering().kickoff_async, restore_from_state_id="nowhere") == ""
+
+
+def test_kickoff_may_be_awaited_where_a_loop_runs():
+    async def both() -> list[Any]:
+        flow: Any = Ordering()
+        return [await flow.kickoff({"orderId": "1"}), Ordering().kickoff({"orderId": "2"})]
+
+    assert asyncio.run(both()) == ["1", "2"]
 
 
 def test_a_state_may_declare_its_id_without_a_default(mode: Mode):

@@ -30,8 +30,8 @@ from crewgraph import (
     ToolFinished,
 )
 from crewgraph.definitions import stream as item_classes
-from crewgraph.definitions.chunks import FlowStreamingOutput, StreamChunk
 from crewgraph.events import MethodExecutionStartedEvent
+from crewgraph.events.frames import AsyncStreamSession, StreamFrame, StreamSession
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.flow import (
     Asked,
@@ -452,33 +452,27 @@ def test_every_item_is_json_and_is_in_the_package():
 
 
 # ---------------------------------------------------------------------------------------------- CrewAI's form
-def started(
-    mode: Mode, flow: "Flow[Any]", **inputs: Any
-) -> tuple[FlowStreamingOutput, Callable[[], list[StreamChunk]]]:
+def started(mode: Mode, flow: "Flow[Any]", **inputs: Any) -> tuple[Any, Callable[[], list[StreamFrame]]]:
     if not mode.asynchronous:
         output: Any = flow.kickoff(**inputs)
         return output, lambda: list(output)
 
-    async def all_of(output: Any) -> list[StreamChunk]:
-        return [chunk async for chunk in output]
+    async def all_of(output: Any) -> list[StreamFrame]:
+        return [frame async for frame in output]
 
     later: Any = asyncio.run(flow.kickoff_async(**inputs))
     return later, lambda: asyncio.run(all_of(later))
 
 
-def test_a_flow_that_streams_gives_its_pieces_and_its_result_behind_them(mode: Mode):
-    output, chunks_of = started(mode, Both(stream=True))
-    assert isinstance(output, FlowStreamingOutput)
-    with pytest.raises(RuntimeError, match="iterate over all chunks"):
-        _ = output.result
-    chunks = chunks_of()
-    assert sorted((chunk.content, chunk.task_name, chunk.agent_role) for chunk in chunks) == [
-        (" moon", "look", "moon clerk"),
-        (" tide", "look", "sea clerk"),
-        ("full", "look", "moon clerk"),
-        ("high", "look", "sea clerk"),
-    ]
-    assert all(chunk.task_id and chunk.agent_id for chunk in chunks)
+def test_a_flow_that_streams_gives_a_frame_for_each_event_and_its_result_behind_them(mode: Mode):
+    output, frames_of = started(mode, Both(stream=True))
+    assert isinstance(output, StreamSession | AsyncStreamSession)
+    with pytest.raises(RuntimeError, match="take all frames"):
+        assert output.result
+    frames = frames_of()
+    pieces = sorted(frame.content for frame in frames if frame.type == "llm_stream_chunk")
+    assert pieces == [" moon", " tide", "full", "high"]
+    assert (frames[0].type, frames[-1].type) == ("flow_started", "flow_finished")
     assert (output.result, output.is_completed, output.is_cancelled) == ("both", True, False)
 
 
@@ -489,8 +483,9 @@ def test_streaming_is_switched_on_the_class_the_object_or_in_the_call(mode: Mode
     flow = Plain()
     flow.stream = True  # pyright: ignore[reportAttributeAccessIssue]
     for one in (Always(), flow, Plain(stream=True)):
-        output, chunks_of = started(mode, one, n=1)
-        assert (chunks_of(), output.result) == ([], "went on")
+        output, frames_of = started(mode, one, n=1)
+        assert [frame.type for frame in frames_of()][:2] == ["flow_started", "method_execution_started"]
+        assert output.result == "went on"
         assert of(FlowFinished, stream_items(mode, one, {"n": 1}))[0].result == "went on"
     flow.stream = False  # pyright: ignore[reportAttributeAccessIssue]
     assert kickoff(mode, flow, {"n": 1}) == "went on"
@@ -504,14 +499,14 @@ def test_a_closed_output_ends_the_run_which_can_be_resumed():
 
     flow = Writes(stream=True, checkpointer=InMemorySaver())
     with flow.kickoff() as output:
-        assert next(iter(output)).content == "one"
+        assert next(frame for frame in output if frame.type == "llm_stream_chunk").content == "one"
     assert (output.is_cancelled, list(output)) == (True, [])
     with pytest.raises(RuntimeError, match="ended before the run"):
         _ = output.result
     assert flow.resume(flow.flow_id) == "one two"
 
-    async def read() -> FlowStreamingOutput:
-        later = await Writes(stream=True).kickoff_async()
+    async def read() -> Any:
+        later: Any = await Writes(stream=True).kickoff_async()
         async with later:
             async for _ in later:
                 break

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -48,6 +49,7 @@ def test_configurations_are_dicts_of_dicts(load: Load):
     paper = load(CREW, agents=AGENTS, tasks=TASKS).Paper()
     assert all(isinstance(one, dict) for one in (paper.agents_config, paper.agents_config["writer"]))
     assert list(paper.agents_config) == ["researcher", "writer"]
+    assert os.path.join("folder", paper.agents_config) == "folder/config/agents.yaml"
     assert json.loads(json.dumps(paper.agents_config))["writer"]["role"] == "Writer"
     assert paper.agents_config.get("nobody", "none") == "none"
     assert "nobody" not in paper.agents_config

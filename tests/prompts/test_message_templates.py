@@ -23,6 +23,10 @@ def said(**fields: Any) -> list[tuple[str, Any]]:
 PLAIN = said()
 
 
+def with_template(**other: str) -> dict[str, Any]:
+    return BARE | other
+
+
 def test_templates_of_both_messages_make_one_message_which_the_templates_answer_begins():
     assert said(**BARE) == [("user", f"<sys>{PLAIN[0][1]}</sys>\n<ask>{PLAIN[1][1]}</ask>\n<say>")]
 
@@ -32,15 +36,10 @@ def test_without_a_template_of_answers_nothing_follows_the_prompt():
     assert said(**both) == [("user", f"<sys>{PLAIN[0][1]}</sys>\n<ask>{PLAIN[1][1]}</ask>")]
 
 
-def test_one_template_alone_is_used_too_and_the_roles_stay():
-    assert said(system_template=BARE["system_template"]) == [("system", f"<sys>{PLAIN[0][1]}</sys>"), PLAIN[1]]
-    assert said(prompt_template=BARE["prompt_template"]) == [PLAIN[0], ("user", f"<ask>{PLAIN[1][1]}</ask>")]
-    assert said(response_template=BARE["response_template"]) == [PLAIN[0], ("user", f"{PLAIN[1][1]}\n<say>")]
-
-
-def test_without_a_system_prompt_a_template_of_the_system_message_frames_its_part():
-    (one,) = said(use_system_prompt=False, system_template=BARE["system_template"])
-    assert one == ("user", f"<sys>{PLAIN[0][1]}</sys>\n\n{PLAIN[1][1]}")
+def test_a_template_without_its_partner_is_ignored():
+    for name in BARE:
+        assert said(**{name: BARE[name]}) == PLAIN
+    assert said(system_template=BARE["system_template"], response_template=BARE["response_template"]) == PLAIN
     assert said(use_system_prompt=False, **BARE) == said(**BARE)
 
 
@@ -57,33 +56,38 @@ def test_answers_end_there_in_both_protocols_and_when_they_are_forced():
 
     for native, stop in ((False, ("\nObservation:", "</say>")), (True, ("</say>",))):
         model = ScriptedLLM([{"name": "count", "args": {"folder": "/"}}, "7"], native_tools=native)
-        worked_on = task(agent("x", llm=model, tools=[count], max_iter=1, response_template="{{ .Response }}</say>"))
+        worked_on = task(agent("x", llm=model, tools=[count], max_iter=1, **BARE))
         assert run_task(worked_on).stop_words == [stop, ("</say>",)]
 
 
 def test_an_answer_that_nothing_follows_is_not_ended():
-    assert run_task(task(agent("42", response_template="<say>{{ .Response }}"))).stop_words == [()]
+    assert run_task(task(agent("42", **with_template(response_template="<say>{{ .Response }}")))).stop_words == [()]
 
 
 def test_who_the_agent_is_may_stand_in_the_template_and_nothing_else_is_filled():
-    ((_, system), _) = said(system_template="{role}/{goal}/{backstory}/{topic} {{ .System }}", role="A {goal}")
+    templates: dict[str, Any] = {**BARE, "system_template": "{role}/{goal}/{backstory}/{topic} {{ .System }}"}
+    ((_, system),) = said(role="A {goal}", **templates)
     assert system.startswith("A {goal}/Be right/Knows the files./{topic} You are A {goal}.")
 
 
-@pytest.mark.parametrize("name", ["prompt_template", "response_template"])
-def test_a_template_without_its_slot_is_refused(name: str):
-    wrong: dict[str, Any] = {name: "always the same"}
-    with pytest.raises(ValidationError, match=r"has no `\{\{ \.(Prompt|Response) \}\}`"):
-        agent("42", **wrong)
-
-
-def test_a_system_message_that_is_always_the_same_is_reported():
-    with pytest.warns(UserWarning, match=r"`system_template` has no `\{\{ \.System \}\}`"):
-        worker = agent("42", system_template="Answer in JSON.")
-    assert run_task(task(worker)).messages(0) == [("system", "Answer in JSON."), PLAIN[1]]
+def test_a_template_without_its_slot_is_told_of_or_refused():
+    with pytest.raises(ValidationError, match=r"has no `\{\{ \.Response \}\}`"):
+        agent("42", response_template="always the same")
+    with pytest.warns(UserWarning, match=r"`prompt_template` has no `\{\{ \.Prompt \}\}`.* it is ignored"):
+        worker = agent("42", **with_template(prompt_template="always the same"))
+    assert run_task(task(worker)).messages(0) == [("user", f"<sys>{PLAIN[0][1]}</sys>\n{PLAIN[1][1]}\n<say>")]
+    with pytest.warns(UserWarning, match=r"`system_template` has no `\{\{ \.System \}\}`.* who the agent is"):
+        worker = agent("42", **with_template(system_template="Answer in JSON."))
+    assert run_task(task(worker)).messages(0) == [("user", f"Answer in JSON.\n<ask>{PLAIN[1][1]}</ask>\n<say>")]
 
 
 # -------------------------------------------------------------------------------------------------------- dates
 @pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y", "%B %-d, %Y", "the %A%%", "%e. %B"])
 def test_formats_of_dates(written: str):
     assert validate_date_format(written) == written
+
+
+def test_an_agent_with_an_invalid_format_has_no_date():
+    with pytest.warns(UserWarning, match="`date_format` 'today' cannot be a date.* Prompts have no date"):
+        worker = agent("42", inject_date=True, date_format="today")
+    assert run_task(task(worker)).messages(0) == PLAIN

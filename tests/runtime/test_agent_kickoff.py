@@ -18,7 +18,7 @@ from waiting import BlockedCall
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
-from crewgraph.errors import CompileError, GuardrailFailed, RunError, TimeLimitReached
+from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
 from crewgraph.events import (
     LLMGuardrailCompletedEvent,
 )
@@ -257,10 +257,36 @@ def test_a_question_is_the_surrounding_graphs(mode: Mode):
 
 
 # ------------------------------------------------------------------------------------------------------- refusals
-@pytest.mark.parametrize("nothing", ["", [], [{"role": "user", "content": ""}]])
-def test_a_question_is_needed(mode: Mode, nothing: Any):
-    with pytest.raises(RunError, match="agent `worker` got no question; pass `kickoff` a string"):
-        replied(mode, agent(ScriptedLLM([])), nothing)
+def test_an_empty_question_is_passed_on(mode: Mode):
+    empty: list[Any] = ["", []]
+    for nothing in empty:
+        assert replied(mode, agent(ScriptedLLM(["yes?"])), nothing).raw == "yes?"
+
+
+def test_kickoff_may_be_awaited_where_a_loop_runs():
+    async def both() -> list[str]:
+        one: Any = agent(ScriptedLLM(["a", "b", "c"]))
+        later = one.kickoff("1")
+        return [(await later).raw, (await one.kickoff("2")).raw, one.kickoff("3").raw]
+
+    assert asyncio.run(both()) == ["a", "b", "c"]
+
+
+def test_results_of_tools_are_kept_with_the_agent(mode: Mode):
+    for native in (True, False):
+        worker = agent(ScriptedLLM([ToolUse("look", {"place": "bay"}), "done"], native_tools=native), tools=[look])
+        assert replied(mode, worker, "look").raw == "done"
+        assert worker.tools_results == [
+            {"tool_name": "look", "tool_args": {"place": "bay"}, "result": "low water at bay"}
+        ]
+
+
+def test_who_has_no_tools_and_writes_a_call_is_told_and_asked_again(mode: Mode):
+    model = ScriptedLLM(["Thought: x\nAction: search\nAction Input: {}", "Thought: fine\nFinal Answer: done"])
+    assert replied(mode, agent(model), "go").raw == "done"
+    assert "There is no tool `search`" in str(model.requests[-1].messages[-1]["content"])
+    listed = "Action: call the port\nThen wait."
+    assert replied(mode, agent(ScriptedLLM([listed])), "go").raw == listed
 
 
 @pytest.mark.parametrize("field", [{"from_repository": "x"}])

@@ -53,7 +53,7 @@ def test_asynchronous_tasks_run_at_the_same_time(mode: Mode, count: int):
     assert [one.raw for one in result.tasks_output] == [f"m{n} is done" for n in range(count)] + ["all are done"]
 
 
-def test_an_asynchronous_task_is_given_what_was_finished_before_it_and_not_its_neighbours(mode: Mode):
+def test_an_asynchronous_task_is_given_nothing_that_it_does_not_name(mode: Mode):
     one, two = ScriptedLLM(["from one"]), ScriptedLLM(["from two"], delay=0.05)
     mode.kickoff(
         crew(
@@ -63,7 +63,7 @@ def test_an_asynchronous_task_is_given_what_was_finished_before_it_and_not_its_n
             task("last", agent(ScriptedLLM(["end"]), role="last")),
         )
     )
-    assert "from zero" in two.requests[0].text
+    assert "from zero" not in two.requests[0].text
     assert "from one" not in two.requests[0].text
 
 

@@ -77,6 +77,14 @@ def test_step_callbacks_are_told_about_each_step_the_agents_own_else_the_crews(m
     assert (finish.output, finish.thought) == ("done", "enough")
 
 
+def test_a_step_callback_that_raises_does_not_end_the_run(mode: Mode):
+    def broken(step: Any) -> None:
+        raise ValueError("no room")
+
+    with pytest.warns(UserWarning, match="the step callback `broken` raised ValueError: no room; the run continues"):
+        assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"]), step_callback=broken)))).raw == "done"
+
+
 def test_before_callbacks_may_change_the_inputs_replace_them_or_keep_them(mode: Mode):
     seen: list[Any] = []
 

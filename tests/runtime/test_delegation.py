@@ -104,7 +104,7 @@ def test_a_coworker_uses_their_own_tools(mode: Mode):
     assert crew.tasks[0].used_tools == 1  # the lead's own
 
 
-def test_work_is_passed_on_twice_at_the_most(mode: Mode):
+def test_work_is_passed_on_once_unless_more_is_allowed(mode: Mode):
     scripts = [
         ScriptedLLM([handed("x", "Two"), "one"]),
         ScriptedLLM([handed("y", "Three"), "two"]),
@@ -113,8 +113,13 @@ def test_work_is_passed_on_twice_at_the_most(mode: Mode):
     team: list[BaseAgent] = []
     for llm, role in zip(scripts, ("One", "Two", "Three"), strict=True):
         team.append(agent(llm, role, allow_delegation=True))
-    crew = Crew(agents=team, tasks=[task("t", team[0])])
+    crew = Crew(agents=team, tasks=[task("t", team[0])], max_delegation_depth=2)
     assert mode.kickoff(crew).raw == "one"
+    once = ScriptedLLM(["two"])
+    pair = [agent(ScriptedLLM([handed("x", "Two"), "one"]), "One", allow_delegation=True)]
+    pair.append(agent(once, "Two", allow_delegation=True))
+    mode.kickoff(Crew(agents=pair, tasks=[task("t", pair[0])]))
+    assert NAMED not in once.requests[0].text
     assert NAMED in scripts[1].requests[0].text and NAMED not in scripts[2].requests[0].text
     assert "three" in asked(scripts[1])[1] and "two" in asked(scripts[0])[1]
 

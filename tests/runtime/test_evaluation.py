@@ -201,14 +201,17 @@ def test_planning_is_counted_with_the_round(mode: Mode):
     assert result.usage.successful_requests == 3
 
 
-def test_callbacks_are_told_as_in_any_run(mode: Mode):
+def test_the_crews_callback_is_told_and_those_of_tasks_have_no_effects(mode: Mode, capsys: pytest.CaptureFixture[str]):
     reported: list[str] = []
 
     def callback(output: TaskOutput) -> None:
         reported.append(output.raw)
 
-    examined(mode, two(task_callback=callback), 1, judge_of(dive=mark(8), rise=mark(6)))
+    team = two(task_callback=callback)
+    team.tasks[0].callback = print
+    examined(mode, team, 1, judge_of(dive=mark(8), rise=mark(6)))
     assert reported == ["done", "done"]
+    assert "raw=" not in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------------------------------------------- memories

@@ -50,6 +50,21 @@ def test_outputs_come_in_the_order_of_the_inputs_and_definitions_stay(mode: Mode
     assert made.kickoff({"x": "four"}).tasks_output[0].raw == "four"
 
 
+def test_a_crew_that_streams_gives_a_stream_for_each():
+    streams: Any = echo(stream=True).kickoff_for_each([{"x": "one"}, {"x": "two"}])
+    assert ["".join(chunk.content for chunk in stream) for stream in streams] == ["", ""]
+    assert [stream.result.tasks_output[0].raw for stream in streams] == ["one", "two"]
+
+
+def test_a_crew_that_streams_gives_one_stream_on_an_event_loop():
+    async def streamed() -> Any:
+        stream: Any = await echo(stream=True).kickoff_for_each_async([{"x": "one"}, {"x": "two"}])
+        assert [chunk async for chunk in stream] == []
+        return stream.results
+
+    assert [output.tasks_output[0].raw for output in asyncio.run(streamed())] == ["one", "two"]
+
+
 def test_each_is_a_run_of_its_own_thread_that_can_be_resumed(mode: Mode, tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs.db") as saver:
         made = echo(checkpointer=saver)

@@ -62,13 +62,9 @@ def test_a_run_waits_for_a_person_and_continues_with_what_they_say(mode: Mode):
     assert (question.kind, question.task, question.agent, question.answer) == ("feedback", "draft", "worker", "first")
     assert question.text == "The result so far:\nfirst\n\nWhat should change? Press Enter to accept it as it is."
     assert (waits.tasks_output, waits.thread_id) == ([], "t")
-    assert (
-        str(waits)
-        == waits.raw
-        == (
-            "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'. "
-            "Answer with `resume('t', ...)`."
-        )
+    assert str(waits) == (
+        "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'. "
+        "Answer with `resume('t', ...)`."
     )
     again = pending(mode.resume(made, "t", answer="shorter"))
     assert (again.questions[0].answer, again.questions[0].id != question.id) == ("second", True)
@@ -83,7 +79,9 @@ def test_a_program_that_reads_the_output_learns_that_the_run_waits(mode: Mode):
     made, _ = judged("first", output_json=Draft)
     waits = pending(mode.kickoff(made, thread_id="t"))
     asked = "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'"
-    assert waits.raw.startswith(asked) and waits.model_dump()["raw"] == waits.raw
+    with pytest.raises(RunError, match=f"there is no `raw` yet: {asked}.* Answer with `resume"):
+        _ = waits.raw
+    assert str(waits).startswith(asked) and waits.model_dump()["raw"] == ""
     assert PendingCrew.model_validate(waits.model_dump()) == waits == pickle.loads(pickle.dumps(waits))
     with pytest.raises(KeyError, match="there is no `title` yet: crew `desk` waits for an answer"):
         waits["title"]
@@ -409,6 +407,20 @@ def test_other_processes_answer_days_later_and_no_request_is_made_again(mode: Mo
         assert run("resume", "", "die")[0] == -signal.SIGKILL
         assert run("resume") == ["three", []]
         assert len(server.bodies) == 4
+
+
+def test_lines_of_a_pipe_are_feedback_and_where_they_end_the_run_waits(mode: Mode, tmp_path: Path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    env = {**os.environ, "GRANULARITY": mode.granularity, "PYTHONPATH": str(Path(__file__).parents[2])}
+    cases: list[tuple[str, list[Any]]] = [("shorter\n\n", ["two", []]), ("shorter\n", ["waits", ["two"]])]
+    for lines, expected in cases:
+        with OpenAIServer(["the facts", "one", "two", "three"]) as server:
+            env |= {"URL": server.url, "CREWGRAPH_STORAGE_DIR": str(tmp_path / lines.strip() / str(len(lines)))}
+            command = [sys.executable, "program.py", "begin", mode.name]
+            ran = processes.run(
+                command, cwd=tmp_path, input=lines, capture_output=True, text=True, env=env, timeout=250
+            )
+            assert json.loads(ran.stdout.splitlines()[-1].removeprefix("> ")) == expected, ran.stderr
 
 
 TERMINAL = """

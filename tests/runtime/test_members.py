@@ -84,7 +84,7 @@ def test_what_an_agent_works_with_is_set_by_methods(mode: Mode, kind: type[BaseA
     assert "On boats." in work(mode, worker)
     assert (gate.passed, worker.rpm_controller) == (2, gate)
     assert worker.tools_handler.cache is shelf and worker.tools_handler.last_used_tool.tool_name == "look"
-    assert worker.tools_results == []
+    assert [used["tool_name"] for used in worker.tools_results] == ["look"]
 
 
 def test_knowledge_of_an_agent_is_read_anew_and_kept_where_it_says(mode: Mode, kind: type[BaseAgent], tmp_path: Path):

@@ -2,6 +2,7 @@
 
 import builtins
 import os
+import select
 import selectors
 import stat
 import sys
@@ -35,6 +36,7 @@ __all__ = [
     "configured_provider",
     "get_provider",
     "has_input",
+    "has_lines",
     "has_terminal",
     "read_line",
     "reset_provider",
@@ -74,6 +76,11 @@ def has_input() -> bool:
     except (AttributeError, OSError, ValueError):  # closed, or replaced by an object without a file
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+
+
+def has_lines() -> bool:
+    """Return whether reading a line from a pipe or file would not wait: there are lines, or it ends."""
+    return has_input() and not has_terminal() and bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def _is_input_replaced() -> bool:

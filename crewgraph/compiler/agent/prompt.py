@@ -152,19 +152,17 @@ def _persona(template: str, role: str, goal: str, backstory: str) -> str:
 
 
 def prompt_messages(agent: BaseAgentDefinition, system: str, user: str, texts: Mapping[str, str]) -> list[Message]:
-    """Return system and user prompt as messages, in the user's templates.
+    """Return system and user prompt as messages.
 
-    Templates for both make one message of them, as bare completion models expect.
+    Templates of both make one message of them, as bare completion models expect; one template alone is ignored.
     """
     if not isinstance(agent, AgentDefinition):
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    if agent.system_template:
-        system = render_template(agent.system_template, "System", system, texts)
-    if agent.prompt_template:
-        user = render_template(agent.prompt_template, "Prompt", user, texts)
-    if agent.response_template:
-        user = f"{user}\n{split_at_slot(agent.response_template, 'Response')[0]}".rstrip("\n")
     if agent.system_template and agent.prompt_template:
+        system = render_template(agent.system_template, "System", system, texts)
+        user = render_template(agent.prompt_template, "Prompt", user, texts)
+        if agent.response_template:
+            user = f"{user}\n{split_at_slot(agent.response_template, 'Response')[0]}".rstrip("\n")
         return [{"role": "user", "content": f"{system}\n{user}"}]
     if agent.use_system_prompt is False:
         return [{"role": "user", "content": f"{system}\n\n{user}"}]

@@ -23,6 +23,7 @@ __all__ = [
     "FinalAnswer",
     "Malformed",
     "OutputParserError",
+    "calls_in_text",
     "final_text",
     "parse",
     "parse_reply",
@@ -132,6 +133,13 @@ def parse_reply(reply: Reply, *, tools_offered: bool, natively: bool = False) ->
     if tools_offered and not natively and _THOUGHT.match(text.lstrip()):
         return Malformed(error="thought_only", text=text)
     return FinalAnswer(output=text.strip(), thought="", text=text)
+
+
+def calls_in_text(reply: Reply) -> bool:
+    """Whether a reply writes a call of a tool, with its input, though no tools were offered; the model is then told so."""
+    text = reply_text(reply["content"])
+    action = _ACTION.search(text)
+    return action is not None and _INPUT.search(text, action.end()) is not None
 
 
 def _within_a_line(text: str, *, tools_offered: bool) -> Actions | FinalAnswer | Malformed | None:

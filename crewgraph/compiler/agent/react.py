@@ -6,6 +6,7 @@ read are repaired by `function_calling_llm`, if there is one.
 
 import dataclasses
 import json
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -27,6 +28,7 @@ from crewgraph.compiler.agent.protocol import (
     Actions,
     FinalAnswer,
     Malformed,
+    calls_in_text,
     final_text,
     parse_reply,
     reply_text,
@@ -55,7 +57,8 @@ from crewgraph.core.effects import (
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
-from crewgraph.errors import OutputInvalid, ToolFailed
+from crewgraph.deprecations import user_stacklevel
+from crewgraph.errors import HookAborted, LimitReached, OutputInvalid, ToolFailed
 from crewgraph.llm.capabilities import context_window_of
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.errors import ContextLengthExceeded, ReplyCut
@@ -322,7 +325,8 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
     empty_replies = 0
     for step in range(1, context.max_iter + 1):
         reply = yield from _request_reply(context, dialogue, specs, stop)
-        parsed = parse_reply(reply, tools_offered=has_tools or bool(reply["tool_calls"]), natively=bool(specs))
+        by_text = has_tools or (not specs and calls_in_text(reply))
+        parsed = parse_reply(reply, tools_offered=by_text or bool(reply["tool_calls"]), natively=bool(specs))
         if reply["tool_calls"] and context.structure is not None:
             parsed = _structure_as_answer(context, reply, context.structure) or parsed
         dialogue.answer_extra = reply["extra"]
@@ -504,9 +508,11 @@ def run_tools(
     refuse_commands(outcomes)
     yield from _record_failures(context, actions, requests, outcomes)
     _append_results(dialogue, reply, actions, outcomes)
-    for action, outcome in zip(actions.actions, outcomes, strict=True):
+    for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         if not outcome["failed"]:
             yield from context.tool_answered(action.tool, outcome["text"])
+            args = action.args if request.call is None else request.call.args
+            yield Notify(partial(context.binding.agent.note_tool_result, action.tool, args, outcome["text"]))
     for action, outcome in zip(actions.actions, outcomes, strict=True):
         finished = AgentAction(
             thought=actions.thought,
@@ -640,14 +646,22 @@ def run_step_callback(
     """Report an agent's step and pass it to the user's step callback, if there is one."""
     yield Notify(partial(notify, step, number))
     if callback is not None:
-        yield Call(
-            function=callback,
-            args=(step,),
-            name=getattr(callback, "__name__", type(callback).__name__),
-            kind="step callback",
-            about=[number, dataclasses.asdict(step)],
-            encode=discard_result,
-        )
+        name = getattr(callback, "__name__", type(callback).__name__)
+        try:
+            yield Call(
+                function=callback,
+                args=(step,),
+                name=name,
+                kind="step callback",
+                about=[number, dataclasses.asdict(step)],
+                encode=discard_result,
+            )
+        except EffectFailed as failure:  # the work goes on, as in CrewAI
+            if isinstance(failure.__cause__, (HookAborted, LimitReached)):
+                raise
+            warnings.warn(
+                f"the step callback `{name}` raised {failure}; the run continues", stacklevel=user_stacklevel()
+            )
 
 
 def discard_result(_: object) -> None:

@@ -361,7 +361,7 @@ class AgentRunner:
         agent, notes = self.agent, list[str]()
         if not isinstance(agent, AgentDefinition):
             return ()
-        if agent.inject_date:
+        if agent.inject_date and agent.date_format:
             date: str = yield Call(
                 function=_format_now, args=(agent.date_format,), name="date", about=agent.date_format
             )
@@ -514,7 +514,7 @@ class AgentRunner:
 
     def _react_context(self) -> ReActContext:
         agent, crew = self.agent if isinstance(self.agent, AgentDefinition) else None, self.crew
-        template = agent.response_template if agent else None
+        template = agent.response_template if agent and agent.system_template and agent.prompt_template else None
         return ReActContext(
             binding=self.binding,
             model=self.model,

@@ -1,7 +1,8 @@
 """Questions to people: asked at the terminal if there is one, otherwise stored with the run until they are answered."""
 
+import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt, ParentCommand
 
-from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal, read_line
+from crewgraph.compiler.agent.human_review import ask_at_terminal, has_lines, has_terminal, read_line
 from crewgraph.compiler.agent.inbox import NO, YES, decisions_in, inbox_payload
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
@@ -25,8 +26,10 @@ from crewgraph.definitions.flow.feedback import (
     InputProvider,
     InputResponse,
     Question,
+    class_of_flow,
     flow_config,
 )
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
@@ -189,6 +192,8 @@ def request_feedback(running: Running, request: FeedbackRequest, output: object)
     Raises:
         RunError: there is no terminal and the run is not stored, or the answer matches none of the outcomes.
     """
+    if request.lessons is not None:
+        output = _with_lessons(running, request, output)
     recorded = running.run.recorded_value(output, f"the result of method `{running.method}`")
     question, report = _question(running, request, recorded), _flow_report(running)
     report.feedback_requested(question)
@@ -202,7 +207,40 @@ def request_feedback(running: Running, request: FeedbackRequest, output: object)
             question = replace(question, refused=str(error))
         else:
             report.feedback_received(feedback, question.id)
+            _learn(running, request, feedback)
             return feedback
+
+
+def _with_lessons(running: Running, request: FeedbackRequest, output: object) -> object:
+    """Return an output as the lessons from earlier feedback would have it."""
+    with _learning(running, request):
+        query = f"lessons from feedback on {running.method}: {output}"
+        found: Sequence[Any] = call(running.run.flow.recall, query, source=request.lessons)
+        lessons = "\n".join(f"- {match.record.content}" for match in found)
+        return _by_model(request, ("feedback_lessons_system", {"lessons": lessons}), str(output)) if lessons else output
+    return output
+
+
+def _learn(running: Running, request: FeedbackRequest, feedback: HumanFeedbackResult) -> None:
+    """Keep the lessons of a feedback in the flow's memory."""
+    if request.lessons is None or not feedback.feedback.strip():
+        return
+    with _learning(running, request):
+        text = default_book().slice("new_lessons_text", output=str(feedback.output), feedback=feedback.feedback)
+        lines = [line.strip(" -*") for line in _by_model(request, ("new_lessons_system", {}), text).splitlines()]
+        if lessons := [line for line in lines if line and line.casefold() != "none"]:
+            call(running.run.flow.remember, lessons, source=request.lessons)
+
+
+@contextmanager
+def _learning(running: Running, request: FeedbackRequest) -> Generator[None]:
+    try:
+        yield
+    except Exception as error:
+        if request.strict or isinstance(error, GraphInterrupt):
+            raise
+        told = f"method `{running.method}` of flow `{running.run.name}` cannot learn from feedback: {error!r:.300}"
+        warnings.warn(told, stacklevel=user_stacklevel())
 
 
 def restore_question(running: Running, request: FeedbackRequest) -> None:
@@ -227,6 +265,7 @@ def pending_feedback(running: Running, request: FeedbackRequest) -> HumanFeedbac
         question = replace(_question(running, request, answer["output"]), refused=str(error))
         raise _parked(running, question, returned=True) from error
     _flow_report(running).feedback_received(feedback, running.name + FEEDBACK_SUFFIX)
+    _learn(running, request, feedback)
     return feedback
 
 
@@ -243,6 +282,7 @@ def _question(running: Running, request: FeedbackRequest, output: object) -> Que
         outcomes=request.emit,
         metadata=request.metadata,
         flow_id=running.run.flow_id,
+        flow_class=class_of_flow(running.run.flow),
         default_outcome=request.default_outcome,
     )
 
@@ -279,6 +319,9 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
             raise _parked(running, replace(question, callback_info=pending.callback_info), returned=True) from None
     if _asks_here(running):
         return ask_at_terminal(_question_prompt(question))
+    if running.run.may_ask_here and has_lines():
+        with suppress(EOFError):  # there are no more lines: it waits
+            return ask_at_terminal(_question_prompt(question))
     if running.run.stored:
         raise _parked(running, question, returned=question.id.endswith(FEEDBACK_SUFFIX))
     raise _unstored_error(running, question.message)
@@ -356,14 +399,19 @@ def _chosen_outcome(request: FeedbackRequest, text: str, method: str) -> str:
 
 
 def _outcomes_by_model(request: FeedbackRequest, text: str) -> Sequence[str]:
-    outcomes = ", ".join(request.emit)
-    book = default_book()
-    messages: list[Message] = [
-        {"role": "system", "content": book.slice("outcome_system", outcomes=outcomes)},
-        {"role": "user", "content": book.slice("outcome_text", message=request.message, feedback=text)},
-    ]
-    reply = text_of(as_model(request.llm).complete(messages, (), (), {})["content"]).casefold()
+    asked = default_book().slice("outcome_text", message=request.message, feedback=text)
+    reply = _by_model(request, ("outcome_system", {"outcomes": ", ".join(request.emit)}), asked).casefold()
     return [item for item in sorted(request.emit, key=len, reverse=True) if item.casefold() in reply]
+
+
+def _by_model(request: FeedbackRequest, system: tuple[str, Mapping[str, str]], text: str) -> str:
+    """Return the reply of the model that reads feedback."""
+    name, values = system
+    messages: list[Message] = [
+        {"role": "system", "content": default_book().slice(name, **values)},
+        {"role": "user", "content": text},
+    ]
+    return text_of(as_model(request.llm).complete(messages, (), (), {})["content"])
 
 
 def flow_inbox_fields(questions: Sequence[PlainMapping]) -> PlainDict:

@@ -34,11 +34,6 @@ class Classes(Mapping[str, type[object]]):
             self._short.setdefault(kind.__qualname__, []).append(kind)
         self._tags = {kind: self._tag(kind) for kind in self._full.values()}
 
-    @property
-    def strict(self) -> Mapping[str, type[object]]:
-        """A class table whose `get` also raises KeyError for an unknown class."""
-        return _StrictClasses(self)
-
     def tag(self, kind: type[object]) -> str:
         """Return the name of a class in checkpoints."""
         return self._tags.get(kind) or self._tag(kind)
@@ -70,23 +65,6 @@ class Classes(Mapping[str, type[object]]):
 
     def __len__(self) -> int:
         return len(self._short)
-
-
-class _StrictClasses(Mapping[str, type[object]]):
-    def __init__(self, classes: Classes) -> None:
-        self._classes = classes
-
-    def __getitem__(self, tag: str) -> type[object]:
-        return self._classes[tag]
-
-    def get(self, key: str, default: object = None) -> Any:
-        return self._classes[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._classes)
-
-    def __len__(self) -> int:
-        return len(self._classes)
 
 
 def classes_of(

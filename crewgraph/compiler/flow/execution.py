@@ -30,6 +30,7 @@ from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult, label_value
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.state import input_fields
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.events.lineage import restored_lineage
@@ -97,7 +98,7 @@ def input_names(definition: FlowTopology, state: Any) -> set[str]:
     """Return the names that the inputs of a flow are known to have: the state's, and those of its start methods' parameters."""
     starts = [method for method in definition.methods.values() if method.is_start]
     parameters = {parameter.name for method in starts for parameter in _parameters(method.func)}
-    return parameters | {*(type(state).model_fields if isinstance(state, BaseModel) else state)} - {"id"}
+    return parameters | {*(input_fields(type(state)) if isinstance(state, BaseModel) else state)} - {"id"}
 
 
 def unknown_inputs(definition: FlowTopology, state: object, inputs: Inputs) -> list[str]:
@@ -108,7 +109,7 @@ def unknown_inputs(definition: FlowTopology, state: object, inputs: Inputs) -> l
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
         return []
     known = {
-        *type(state).model_fields,
+        *input_fields(type(state)),
         *(parameter.name for parameter in parameters),
         "id",
         _PAYLOAD,

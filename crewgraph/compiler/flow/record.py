@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from crewgraph.errors import StorageError
 
@@ -148,7 +148,7 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
         classes: the allowed classes by name; objects of others are restored as a dict of their fields.
 
     Raises:
-        pydantic.ValidationError: the fields of an object no longer fit its class.
+        Exception: what the class of an object raises when it is made.
     """
     if isinstance(value, list):
         return [from_record(item, classes) for item in cast("list[object]", value)]
@@ -177,17 +177,28 @@ def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object
     if text is not None:
         return TypeAdapter(text).validate_python(value)
     data, kind = from_record(value, classes), classes.get(tag)
-    if kind is None:
-        return data
+    return data if kind is None else _restored_object(kind, data)
+
+
+def _restored_object(kind: type[Any], data: Any) -> object:
     if issubclass(kind, BaseModel):
         return _model(kind, data)
-    return kind(data) if issubclass(kind, Enum) else TypeAdapter(kind).validate_python(data)
+    if issubclass(kind, Enum):
+        return kind(data)
+    try:
+        return TypeAdapter(kind).validate_python(data)
+    except ValidationError:  # its fields have been given values of other types
+        return kind(**data)
 
 
 def _model(kind: type[BaseModel], data: dict[str, object]) -> BaseModel:
     allows_extra = kind.model_config.get("extra") == "allow"
     fields = {name: value for name, value in data.items() if allows_extra or name in kind.model_fields}
-    instance = kind.model_validate(fields, by_alias=False, by_name=True)
+    try:
+        instance = kind.model_validate(fields, by_alias=False, by_name=True)
+    except ValidationError:  # its fields have been given values of other types
+        instance = kind.model_construct()
+        vars(instance).update(fields)
     for name, value in data.items():
         if name not in fields:  # an `id` that was set on it
             object.__setattr__(instance, name, value)

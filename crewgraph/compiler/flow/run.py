@@ -168,14 +168,6 @@ class FlowRun:
         """Restore a value from its checkpoint form."""
         return from_record(value, self._classes)
 
-    def revived_strictly(self, value: Any) -> Any:
-        """Restore a value including all objects in it.
-
-        Raises:
-            KeyError: an object has a class that the flow does not know.
-        """
-        return from_record(value, self._classes.strict)
-
     def recorded_value(self, value: Any, where: str) -> Any:
         """Return a value in the form of checkpoints; unchanged if the run is not stored."""
         return to_record(value, where, self.tag) if self.stored else value

@@ -8,7 +8,7 @@ from typing import Any, cast
 from crewgraph.compiler.flow.background import backend_call
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.operations import Program, user_call
-from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext
+from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext, class_of_flow
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainDict
@@ -100,7 +100,7 @@ def save_pending(run: FlowRun) -> Program[None]:
                 continue
             context = PendingFeedbackContext(
                 flow_id=run.flow_id,
-                flow_class=f"{type(run.flow).__module__}.{type(run.flow).__qualname__}",
+                flow_class=class_of_flow(run.flow),
                 method_name=question["method"],
                 method_output=question.get("output"),
                 message=run.revived(question["message"]),

@@ -4,7 +4,7 @@ from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from langgraph.errors import GraphBubbleUp
 
@@ -17,7 +17,7 @@ from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.saving import save_state
 from crewgraph.core.cancellation import RunAbandoned, check_cancelled
 from crewgraph.core.operations import Program
-from crewgraph.errors import RunError, StateInvalid
+from crewgraph.errors import RunError
 
 __all__ = ["Ended", "MethodEnd", "retry_save", "run_alone", "start_all", "wait_for_first"]
 
@@ -130,25 +130,15 @@ def retry_save(run: FlowRun, method: str) -> Program[None]:
 def _next_ended(run: FlowRun, works: Mapping[str, Work]) -> Ended | None:
     # In the order in which they ended; the thread of the first may be about to.
     ended = list(takewhile(lambda name: works[name].done(), [name for name in list(run.ended) if name in works]))
-    while ended:
-        try:
-            changed = run.changes(ended)
-        except StateInvalid as error:
-            ended.remove(error.execution)
-            run.ended.remove(error.execution)
-            _fail(run, error)
-        else:
-            return MethodEnd([(name, run.works.pop(name).result()) for name in ended], changed)
+    if ended:
+        changed = run.changes(ended)
+        return MethodEnd([(name, run.works.pop(name).result()) for name in ended], changed)
     for name, work in works.items():
         error = _error_of(work) if work.done() else None
         if isinstance(error, Parked):
-            try:
-                question = _with_changes(run, error)
-            except StateInvalid as invalid:
-                _fail(run, invalid)
-            else:
-                del run.works[name]
-                return question
+            question = _with_changes(run, error)
+            del run.works[name]
+            return question
     return None
 
 
@@ -157,12 +147,6 @@ def _with_changes(run: FlowRun, parked: Parked) -> Parked:
     if parked.returned:
         parked.changed = run.changes([parked.question["execution"]])
     return parked
-
-
-def _fail(run: FlowRun, error: StateInvalid) -> None:
-    """Raise an error as if from the method."""
-    failed = run.works[error.execution] = Future[Any]()
-    failed.set_exception(error)
 
 
 def _opened_work(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], object]:

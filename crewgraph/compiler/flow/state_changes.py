@@ -1,22 +1,23 @@
-"""Changes of a flow's state since the last commit, and their validation against the state's model.
+"""Changes of a flow's state since the last commit, and warnings of values that do not fit the state's model.
 
 A change holds the top-level values that changed, and under "$gone" the names of removed ones. A run starts with "$anew":
 values left in the thread by an earlier run are not part of its state.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import ormsgpack
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.compiler.flow.record import TAG, is_text, to_record
-from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fields, track_writes
-from crewgraph.errors import StateInvalid, StorageError
+from crewgraph.compiler.flow.record import is_text, to_record
+from crewgraph.definitions.flow.state import Writer, assigned, read_with_retries, state_fields, track_writes
+from crewgraph.deprecations import user_stacklevel
+from crewgraph.errors import StorageError
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
 
-__all__ = ["ANEW", "DELETED", "CommittedState", "PlainForm", "apply_changes", "validated_field"]
+__all__ = ["ANEW", "DELETED", "CommittedState", "apply_changes"]
 
 
 ANEW = "$anew"
@@ -30,83 +31,25 @@ def apply_changes(before: dict[str, object] | None, changed: PlainMapping) -> di
     return {name: value for name, value in merged.items() if name not in deleted and name not in (ANEW, DELETED)}
 
 
-@dataclass(frozen=True)
-class PlainForm:
-    """Converts values, including objects in them, to and from the form of checkpoints."""
-
-    value: object
-    record: Callable[[object], object]
-    """Convert a value to this form."""
-
-    revive: Callable[[object], object]
-    """Convert this form back to a value; raises KeyError for an object of an unknown class."""
-
-
-def validated_field(state: BaseModel, name: str, value: object, plain: PlainForm | None) -> object:
-    """Return the validated value of a changed field, as pydantic validates assignments.
-
-    That is the value itself, unless it has another type that can be converted: 5 for "5".
-
-    Args:
-        state: the state.
-        name: the field.
-        value: the value.
-        plain: converts it to plain form; None if it holds no objects, or they need no validation.
-
-    Raises:
-        StateInvalid: the field may not have such a value.
-    """
+def _doubt(state: BaseModel, name: str, value: object) -> str | None:
+    """Return what is wrong with the value of a field, if its model would refuse or convert it."""
     kind = type(state)
     if name not in kind.model_fields or kind.model_fields[name].frozen:
-        return value
+        return None
     try:
-        result = _assigned(state, name, value if plain is None else _revalidated(value, plain))
+        result = assigned(state, name, value)
     except ValidationError as error:
-        raise StateInvalid(_field_problem(error, name, kind, value)) from error
-    return value if type(result) is type(value) and result == value else result
-
-
-def _revalidated(value: object, plain: PlainForm) -> object:
-    """Return the value with the objects in it validated; pydantic accepts instances unchecked.
-
-    Raises:
-        ValidationError: one of them does not fit its class.
-    """
-    try:
-        revived = plain.revive(plain.value)
-    except KeyError:  # it will be restored as a dict of its fields, of any kind
-        return value
-    return value if plain.record(revived) == plain.value else revived
-
-
-def _assigned(state: BaseModel, name: str, value: object) -> object:
-    """Return the result of assigning a value to a field of a copy, because validators may change other fields."""
-    model = type(state)
-    copy = model.__new__(model)
-    for slot in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
-        object.__setattr__(copy, slot, getattr(state, slot))
-    object.__setattr__(copy, "__dict__", dict(state.__dict__))
-    model.__pydantic_validator__.validate_assignment(copy, name, value)
-    return copy.__dict__[name]
-
-
-def _field_problem(error: ValidationError, name: str, kind: type[BaseModel], value: object) -> str:
-    first = error.errors(include_url=False)[0]
-    if not first["loc"]:
-        return f"with `{name}` being {value!r:.120}, the state does not fit `{kind.__name__}`: {fault_text(first)}"
-    annotation: Any = kind.model_fields[name].annotation
-    plain = isinstance(annotation, type) and not getattr(annotation, "__args__", ())
-    expected = annotation.__name__ if plain else str(annotation)
-    return f"`{name}` must be `{expected}`, but is {value!r:.120}: {_place(first['loc'], name)}{fault_text(first)}"
-
-
-def _place(steps: tuple[int | str, ...], name: str) -> str:
-    inside = steps[1:] if steps[0] == name else steps
-    return f"`{'.'.join(map(str, inside))}` in it: " if inside else ""
+        reason = fault_text(error.errors(include_url=False)[0])
+    except Exception as error:  # noqa: BLE001 - a validator of the user's, which is not asked for more than its opinion
+        reason = str(error)
+    else:
+        if result is value or result == value:
+            return None
+        reason = f"it stands for {result!r:.120}"
+    return f"`{name}` of `{kind.__name__}` is {value!r:.120}: {reason}"
 
 
 _SCALARS = (str, int, float, bool, type(None))
-_TAG = TAG.encode()
 
 
 class _Run(Protocol):
@@ -123,8 +66,6 @@ class _Run(Protocol):
 
     def tag(self, kind: type[object]) -> str: ...
 
-    def revived_strictly(self, value: object) -> object: ...
-
 
 class CommittedState:
     """The state of a run as of its last commit.
@@ -138,8 +79,8 @@ class CommittedState:
         self._values: dict[str, object] = {}
         """The committed fields: packed, or scalars unchanged; the values themselves if the run is not stored."""
 
-        self._refused: set[str] = set()
-        """The fields with invalid values; they are committed unchanged."""
+        self._doubted: set[str] = set()
+        """The fields with values of other types, of which the program was told."""
 
     def take(self) -> None:
         """Take the current state as committed."""
@@ -159,11 +100,15 @@ class CommittedState:
             done: the executions that have ended.
 
         Raises:
-            StateInvalid: a value does not fit the state's model.
             StorageError: a value cannot be stored.
         """
         if not self._run.stored:
-            self._check_set_fields(done)
+            fields = state_fields(self._run.state)
+            if self._values:
+                self._tell_of_types(
+                    [name for name, value in fields.items() if self._values.get(name, self) is not value]
+                )
+            self._values = fields
             return {}
         if not self._values:
             self._watch()
@@ -173,10 +118,8 @@ class CommittedState:
         if not differing and not deleted:
             return {}
         withheld = self._uncommittable([*differing, *deleted], now, done)
-        if before and isinstance(self._run.state, BaseModel):
-            for name in differing:
-                if name not in withheld and not self._validate(name, now, done):
-                    withheld.add(name)
+        if before:
+            self._tell_of_types([name for name in differing if name not in withheld])
         for name in withheld:
             now.pop(name, None)
             if name in before:
@@ -199,10 +142,7 @@ class CommittedState:
         return {
             name
             for name in names
-            if name in self._refused
-            or (
-                name in set_by_others and type(now.get(name)) is not bytes and type(self._values.get(name)) is not bytes
-            )
+            if name in set_by_others and type(now.get(name)) is not bytes and type(self._values.get(name)) is not bytes
         }
 
     def _set_by_others(self, done: Collection[str]) -> set[object]:
@@ -214,50 +154,17 @@ class CommittedState:
                 fields |= execution.writes
         return fields.difference(*(running[name].writes for name in done if name in running)) if fields else fields
 
-    def _validate(self, name: str, now: dict[str, object], done: Collection[str]) -> bool:
-        """Validate a field and store the result in the state; False if a running execution may still fix it."""
-        state: BaseModel = self._run.state
-        value = vars(state).get(name)
-        packed, form = now[name], None
-        if type(packed) is bytes and _TAG in packed:
-            form = PlainForm(_plain(packed), lambda item: self._recorded(name, item), self._run.revived_strictly)
-        validated = self._validated(name, value, form, done)
-        if validated is not None and validated[0] is not value and name not in self._set_by_others(done):
-            vars(state)[name] = validated[0]
-            now[name] = self._packed_value(name, validated[0])
-        return validated is not None
-
-    def _check_set_fields(self, done: Collection[str]) -> None:
-        """Validate the fields that were set, if no committed values reveal changes inside of values."""
+    def _tell_of_types(self, names: Iterable[str]) -> None:
+        """Warn once of each field with a value of another type than its model's; it is kept, as CrewAI keeps it."""
         state = self._run.state
-        if not isinstance(state, BaseModel):
-            return
-        fields, before = vars(state), self._values
-        for name, value in list(fields.items()) if before else ():
-            if before.get(name, self) is not value and name not in self._refused:
-                validated = self._validated(name, value, None, done)
-                if validated is not None and validated[0] is not value and name not in self._set_by_others(done):
-                    fields[name] = validated[0]
-        self._values = dict(fields)
-
-    def _validated(
-        self, name: str, value: object, form: PlainForm | None, done: Collection[str]
-    ) -> tuple[object] | None:
-        """Return the validated value; None if it is invalid and its execution may still be running."""
-        try:
-            return (validated_field(self._run.state, name, value, form),)
-        except StateInvalid as error:
-            running = self._run.running
-            writers = [item for item in done if item in running and name in running[item].writes]
-            if not writers and any(item not in done for item in running):
-                return None
-            self._refused.add(name)
-            execution = next(iter([*writers, *done]), "")
-            raise StateInvalid(
-                f"method `{execution.rpartition('#')[0]}` of flow `{self._run.name}` has left a value in the state that does "
-                f"not fit: {error}. The state is stored as it was before.",
-                execution,
-            ) from error.__cause__
+        for name in names if isinstance(state, BaseModel) else ():
+            doubt = None if name in self._doubted else _doubt(state, name, state_fields(state).get(name))
+            if doubt is not None:
+                self._doubted.add(name)
+                warnings.warn(
+                    f"the state of flow `{self._run.name}` has a value of another type, which is kept: {doubt}",
+                    stacklevel=user_stacklevel(),
+                )
 
     def _recorded(self, name: str, value: object) -> object:
         return to_record(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)

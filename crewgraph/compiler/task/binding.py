@@ -68,7 +68,7 @@ def training_data_of(crew: CrewDefinition) -> TrainingData:
     The same object is returned while nothing changes.
 
     Raises:
-        RunError: the configured file does not exist, or `training_data` is invalid.
+        RunError: `training_data` is invalid.
         StorageError: the file cannot be read.
     """
     if crew.training_data:
@@ -82,7 +82,9 @@ def training_data_of(crew: CrewDefinition) -> TrainingData:
     except FileNotFoundError:
         if configured is None:
             return NO_TRAINING_DATA
-        raise RunError(f"there is no training file `{path.absolute()}`; `crew.train(...)` creates it") from None
+        told = f"there is no training file `{path.absolute()}`; the crew runs without lessons until `crew.train(...)` creates it"
+        warnings.warn(told, stacklevel=user_stacklevel())
+        return NO_TRAINING_DATA
     except OSError as error:
         raise StorageError(f"the training file `{path}` cannot be read: {error}") from error
     return _read(path.absolute(), stat.st_mtime_ns, stat.st_size)
@@ -174,7 +176,7 @@ def bind_tasks(crew: CrewDefinition) -> list[TaskBinding]:
         agent = worker_of(crew, task)
         name = slug(_channel_title(task), taken=reserved)
         reserved.add(name)
-        context = _context(task, crew.tasks[:number], bindings)
+        context = _context(task, bindings)
         tools = [*_user_tools(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
         bindings.append(
             TaskBinding(
@@ -313,15 +315,9 @@ def _user_tools(task: TaskDefinition, agent: BaseAgentDefinition) -> list[object
     return (task.tools and task.own_tools) or getattr(task.agent, "tools", None) or agent.tools or []
 
 
-def _context(
-    task: TaskDefinition, earlier: Sequence[TaskDefinition], bindings: Sequence[TaskBinding]
-) -> tuple[str | TaskDefinition, ...]:
+def _context(task: TaskDefinition, bindings: Sequence[TaskBinding]) -> tuple[str | TaskDefinition, ...]:
     if isinstance(task.context, NotSpecified):
-        # Asynchronous tasks directly before an asynchronous one run in parallel with it.
-        finished = len(bindings)
-        while task.async_execution and finished and earlier[finished - 1].async_execution:
-            finished -= 1
-        return tuple(binding.slug for binding in bindings[:finished])
+        return () if task.async_execution else tuple(binding.slug for binding in bindings)
     slugs = {id(binding.task): binding.slug for binding in bindings} if task.context else {}
     return tuple(slugs.get(id(other), other) for other in task.context or ())
 

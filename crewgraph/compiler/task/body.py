@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.agent.react import discard_result
 from crewgraph.compiler.crew.state import INPUTS
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
 from crewgraph.compiler.task.events import TaskReport, record_output, record_task_note
@@ -373,9 +374,10 @@ class _TaskExecution:
         )
 
     def run_callbacks(self, output: TaskOutput) -> Body[None]:
-        """Call the user's callbacks: the task's own, then the crew's; each once."""
-        crew_callback = self.assignment.crew.task_callback if self.assignment.crew else None
-        for callback in dict.fromkeys((self.task.callback, *self.task.callbacks, crew_callback)):
+        """Call the user's callbacks: the task's own, unless the crew is tested, then the crew's; each once."""
+        crew = self.assignment.crew
+        own = () if crew is not None and AROUND.get().tested is crew else (self.task.callback, *self.task.callbacks)
+        for callback in dict.fromkeys((*own, crew.task_callback if crew else None)):
             if callback is not None:
                 yield Call(
                     function=callback,

@@ -111,7 +111,12 @@ class BaseAgentDefinition(AgentCheckpoints, LastRun, SkillFields, TemplatedDefin
     """Caches tool results in place of the crew's handler: a `CacheHandler`, or an object with `read` and `add`."""
 
     tools_results: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """Results of tools that end a task (tools with `result_as_answer=True`)."""
+    """The results of the agent's tools in this process: `tool_name`, `tool_args` and `result` of each."""
+
+    def note_tool_result(self, tool: str, args: object, result: str) -> None:
+        """Add to `tools_results`, which holds the last thousand."""
+        self.tools_results.append({"tool_name": tool, "tool_args": args, "result": result})
+        del self.tools_results[:-1000]
 
     max_tokens: int | None = None
     """Has no effect, as in CrewAI; set `max_tokens` on the model."""
@@ -349,11 +354,11 @@ class AgentDefinition(BaseAgentDefinition):
     """The model that parses tool arguments and structured outputs; None uses `llm`."""
 
     system_template: str | None = None
-    """A template of the system message, such as `"<|system|>{{ .System }}"`. Together with `prompt_template` it becomes a single
-    message."""
+    """A template of the system message, such as `"<|system|>{{ .System }}"`. It becomes a single message with `prompt_template`,
+    without which it is ignored."""
 
     prompt_template: str | None = None
-    """A template of the task's message, such as `"<|user|>{{ .Prompt }}"`."""
+    """A template of the task's message, such as `"<|user|>{{ .Prompt }}"`; ignored without `system_template`."""
 
     response_template: str | None = None
     """A template of answers: the text before `{{ .Response }}` ends the task's message, the text after it ends an answer."""
@@ -456,7 +461,11 @@ class AgentDefinition(BaseAgentDefinition):
     @field_validator("date_format", mode="after")
     @classmethod
     def _check_date_format(cls, value: str) -> str:
-        return validate_date_format(value)
+        try:
+            return validate_date_format(value)
+        except ValueError as error:
+            warnings.warn(f"`date_format` {error} Prompts have no date.", stacklevel=user_stacklevel())
+            return ""
 
     @field_validator("system_template", "prompt_template", "response_template", mode="after")
     @classmethod
@@ -464,13 +473,14 @@ class AgentDefinition(BaseAgentDefinition):
         name = str(info.field_name).removesuffix("_template").title()
         if value is None or has_slot(value, name):
             return value
-        if name != "System":
-            raise ValueError(f"`{info.field_name}` has no `{slot(name)}`, where the text goes that it is a template of")
-        message = (
-            f"`system_template` has no `{slot(name)}`: the model learns neither who the agent is nor how to use tools."
+        message = f"`{info.field_name}` has no `{slot(name)}`, where the text goes that it is a template of"
+        if name == "Response":
+            raise ValueError(message)
+        effect = (
+            "it is ignored" if name == "Prompt" else "the model learns neither who the agent is nor how to use tools"
         )
-        warnings.warn(message, stacklevel=user_stacklevel())
-        return value
+        warnings.warn(f"{message}: {effect}.", stacklevel=user_stacklevel())
+        return slot(name) if name == "Prompt" else value
 
     def get_multimodal_tools(self) -> Sequence[BaseTool]:
         """Return the tools that `multimodal=True` adds to those of a task."""

@@ -1,6 +1,6 @@
 """The result of an agent's `kickoff`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -48,6 +48,11 @@ class LiteAgentOutput(BaseModel):
 
     agent_role: str
     """The role of the agent."""
+
+    def __await__(self) -> Generator[None, None, Self]:
+        """Return itself: in an event loop CrewAI's `kickoff` returns a coroutine."""
+        yield from ()
+        return self
 
     usage_metrics: dict[str, Any] | None = None
     """Usage that the models reported, including all attempts: the fields of `UsageMetrics`."""

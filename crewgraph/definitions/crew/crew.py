@@ -93,7 +93,7 @@ class CrewDefinition(CrewMemories, CrewCheckpoints, MemoryFields, SkillFields):
     max_delegations: int = Field(default=DEFAULT_MAX_DELEGATIONS, ge=0)
     """Maximum number of delegations per task and agent; further requests are rejected."""
 
-    max_delegation_depth: int = Field(default=2, ge=1)
+    max_delegation_depth: int = Field(default=1, ge=1)
     """How deep delegated work may be delegated further; at 1, coworkers must do it themselves."""
 
     function_calling_llm: ModelField = None

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Self
-
-from pydantic import model_validator
+from typing import TYPE_CHECKING, Any, Literal
 
 from crewgraph.definitions.html import html_section
-from crewgraph.definitions.task.output import CrewOutput, set_fields
+from crewgraph.definitions.task.output import CrewOutput
+from crewgraph.errors import RunError
 from crewgraph.schema import is_list, is_mapping
 from crewgraph.text import shorten
 
@@ -107,7 +106,8 @@ def _text_of_actions(requests: Any) -> str:
 class PendingCrew(CrewOutput):
     """Returned by `kickoff` if the run waits for answers; `crew.resume(thread_id, answer)` continues it.
 
-    `raw` says what is asked and how to answer, for programs that print it; `tasks_output` holds the outputs so far.
+    `str` says what is asked and how to answer; `tasks_output` holds the outputs so far. There is no `raw` yet: reading it raises
+    a `RunError`, so that no program takes the question for a result.
     """
 
     crew: str | None = None
@@ -116,11 +116,14 @@ class PendingCrew(CrewOutput):
     questions: tuple[CrewQuestion, ...] = ()
     """The questions to answer."""
 
-    @model_validator(mode="after")
-    def _set_raw(self) -> Self:
+    def __getattribute__(self, name: str) -> Any:
+        if name == "raw":
+            raise RunError(f"there is no `raw` yet: {self}")
+        return super().__getattribute__(name)
+
+    def __str__(self) -> str:
         questions = "; ".join(question.summary() for question in self.questions)
-        set_fields(self, raw=f"crew `{self.crew}` waits for an answer: {questions}. {self._how_to_answer()}")
-        return self
+        return f"crew `{self.crew}` waits for an answer: {questions}. {self._how_to_answer()}"
 
     @property
     def json(self) -> str | None:
@@ -129,10 +132,10 @@ class PendingCrew(CrewOutput):
         Raises:
             ValueError: Always; it says what is asked.
         """
-        raise ValueError(f"there is no JSON yet: {self.raw}")
+        raise ValueError(f"there is no JSON yet: {self}")
 
     def _missing_field(self, key: object) -> str:
-        return f"there is no `{key}` yet: {self.raw}"
+        return f"there is no `{key}` yet: {self}"
 
     def _how_to_answer(self) -> str:
         example = "..." if len(self.questions) == 1 else f"{{{self.questions[0].id!r}: ..., ...}}"

@@ -1,6 +1,6 @@
 """The process of a crew, and how many checkpoints of a run are retained."""
 
-from enum import StrEnum
+from enum import Enum
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from crewgraph.errors import DefinitionError
 __all__ = ["KeepHistory", "Process", "max_stored_checkpoints"]
 
 
-class Process(StrEnum):
+class Process(str, Enum):  # noqa: UP042 - its texts are CrewAI's: `Process.sequential`
     """How the tasks of a crew are assigned to agents."""
 
     sequential = "sequential"

@@ -22,11 +22,17 @@ __all__ = [
     "PendingFeedbackContext",
     "PendingFlow",
     "Question",
+    "class_of_flow",
     "flow_config",
     "human_feedback",
     "label_value",
     "output_value",
 ]
+
+
+def class_of_flow(flow: object) -> str:
+    """Return the name of a flow's class, with its module."""
+    return f"{type(flow).__module__}.{type(flow).__qualname__}"
 
 
 @dataclass
@@ -131,7 +137,7 @@ class HumanFeedbackResult:
     outcome: str | None = None
     """The outcome of the feedback, if `emit` was given."""
 
-    timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
+    timestamp: datetime = field(default_factory=datetime.now)
     """When the feedback was given."""
 
     method_name: str = ""
@@ -186,8 +192,17 @@ class Question:
     flow_id: str = field(default="", compare=False)
     """The run."""
 
+    flow_class: str = field(default="", compare=False)
+    """The class of the flow, with its module."""
+
     default_outcome: str | None = field(default=None, compare=False)
     """The outcome of an empty answer."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as plain data, as a `PendingFeedbackContext` has it."""
+        names = ("flow_id", "flow_class", "method_name", "method_output", "message", "emit", "default_outcome")
+        context = PendingFeedbackContext(**{name: getattr(self, name) for name in names}, metadata=dict(self.metadata))
+        return context.to_dict()
 
     @property
     def method_name(self) -> str:
@@ -282,6 +297,11 @@ class FeedbackRequest:
     default_outcome: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     provider: Any = None
+    lessons: str | None = None
+    """The source under which the flow's memory has lessons from feedback; None to learn nothing."""
+
+    strict: bool = False
+    """Whether errors of learning are raised."""
 
 
 def human_feedback(
@@ -307,18 +327,14 @@ def human_feedback(
         default_outcome: The outcome of empty or unreadable answers.
         metadata: Additional data.
         provider: Asks the question; None uses the provider of `flow_config`.
-        learn: Not supported.
-        learn_source: Has no effect without `learn`.
-        learn_strict: Has no effect without `learn`.
+        learn: Whether `llm` draws lessons from the feedback, which the flow's memory keeps, and rewrites later outputs by them
+            before they are reviewed.
+        learn_source: The source of these memories.
+        learn_strict: Whether a failure of learning is raised; otherwise it is a warning.
 
     Raises:
-        DefinitionError: `default_outcome` is not in `emit`, or `learn` is set.
+        DefinitionError: `default_outcome` is not in `emit`.
     """
-    if learn:
-        raise DefinitionError(
-            "`learn=True` is not supported: earlier feedback changes nothing. Remove it; `self.remember(...)` and "
-            "`self.recall(...)` store and find such lessons."
-        )
     outcomes = tuple(emit or ())
     if default_outcome is not None and not outcomes:
         raise DefinitionError(
@@ -337,6 +353,8 @@ def human_feedback(
             default_outcome=default_outcome,
             metadata=metadata or {},
             provider=provider,
+            lessons=learn_source if learn else None,
+            strict=learn_strict,
         )
         if outcomes:
             method_metadata.router, method_metadata.labels = True, outcomes

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
 import difflib
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from threading import Lock
 from types import MappingProxyType
 from typing import Generic, Self
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from typing_extensions import TypeVar
 
 from crewgraph.definitions.base import UnknownKeyword
@@ -30,6 +31,7 @@ from crewgraph.definitions.flow.persistence import validate_persistence
 from crewgraph.definitions.flow.state import (
     CURRENT_WRITER,
     StateDict,
+    assigned,
     create_state,
     is_incomplete,
     read_with_retries,
@@ -115,7 +117,7 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     """Whether progress is printed to the console."""
 
     streaming: bool = False
-    """Set as `stream=`: whether `kickoff` returns a `FlowStreamingOutput`, an iterator of chunks, instead of the result."""
+    """Set as `stream=`: whether `kickoff` returns a `StreamSession`, an iterator of frames, instead of the result."""
 
     checkpointer: Any = None
     """Where runs are stored: a LangGraph checkpointer, False for nowhere, True for the default database. None uses the default
@@ -336,12 +338,20 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
         return read_with_retries(lambda: create_state(self._state, self.flow_name))
 
     def restored_state(self, values: Mapping[str, object]) -> Any:
-        """Create a state with these values."""
+        """Create a state with these values; those of other types are kept, as methods may leave them."""
         state = self._fresh_state()
         if isinstance(state, BaseModel):
             defaults = vars(state)  # may be values that their types forbid, and are no inputs then
             changed = {name: value for name, value in values.items() if name not in defaults or value != defaults[name]}
-            return with_inputs(state, changed, self.flow_name)
+            try:
+                return with_inputs(state, changed, self.flow_name)
+            except DefinitionError as error:
+                warnings.warn(f"{error}. The values are kept as they are.", stacklevel=user_stacklevel())
+            for name, value in changed.items():
+                with suppress(ValidationError):
+                    value = assigned(state, name, value)
+                object.__setattr__(state, name, value)
+            return state
         return StateDict(values)
 
     def take_state(self, state: Any) -> None:

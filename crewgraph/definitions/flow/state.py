@@ -22,6 +22,7 @@ __all__ = [
     "FlowState",
     "StateDict",
     "Writer",
+    "assigned",
     "create_state",
     "current_flow",
     "current_flow_defer_trace_finalization",
@@ -29,6 +30,7 @@ __all__ = [
     "current_flow_method_name",
     "current_flow_name",
     "current_flow_request_id",
+    "input_fields",
     "is_incomplete",
     "read_with_retries",
     "state_fields",
@@ -202,7 +204,7 @@ def create_state(source: object, flow: str) -> Any:
         state: object = StateDict()
     elif isinstance(source, type) and issubclass(source, BaseModel):
         try:
-            state = source(**_required_id(source))
+            state = source(**_id_if_missing(source))
         except ValueError as error:
             raise DefinitionError(
                 f"the state `{source.__name__}` of flow `{flow}` cannot be created without values: {error}. Give its fields "
@@ -224,9 +226,10 @@ def create_state(source: object, flow: str) -> Any:
     return state
 
 
-def _required_id(source: type[BaseModel]) -> dict[str, str]:
+def _id_if_missing(source: type[BaseModel]) -> dict[str, str]:
+    """Return an `id` for a model that makes none itself: with a fixed one, runs would take each other's state."""
     field = source.model_fields.get("id")
-    return {"id": str(uuid4())} if field is not None and field.is_required() and field.annotation is str else {}
+    return {"id": str(uuid4())} if field is not None and field.annotation is str and not field.default_factory else {}
 
 
 def is_incomplete(state: object) -> bool:
@@ -248,6 +251,15 @@ def with_new_id(state: Any) -> Any:
     return cast("Any", state)
 
 
+def input_fields(kind: type[BaseModel]) -> dict[str, str]:
+    """Return the fields of a state's model by the names that inputs may use for them: their own, and their aliases."""
+    names = {name: name for name in kind.model_fields}
+    for name, field in kind.model_fields.items():
+        if isinstance(alias := field.validation_alias, str):
+            names.setdefault(alias, name)
+    return names
+
+
 def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
     """Return the state with new values for its fields; what the others hold is not judged.
 
@@ -259,7 +271,8 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
         return cast("Any", state)
     kind = cast("type[BaseModel]", type(state))
     open_ended = kind.model_config.get("extra") == "allow"
-    fields = {name: value for name, value in inputs.items() if name in kind.model_fields or open_ended}
+    names = input_fields(kind)
+    fields = {names.get(name, name): value for name, value in inputs.items() if name in names or open_ended}
     has_values = bool(fields) or is_incomplete(state)
     updated = _validated(kind, _current_values(state), fields, flow) if has_values else state
     attributes = cast("PlainDict", state.__dict__)
@@ -288,6 +301,17 @@ def _validated(kind: type[BaseModel], current: PlainDict, fields: PlainDict, flo
         return validated
     except ValueError as error:
         raise _not_fitting(kind, flow, error) from error
+
+
+def assigned(state: BaseModel, name: str, value: object) -> object:
+    """Return the result of assigning a value to a field of a copy, because validators may change other fields."""
+    model = type(state)
+    copy = model.__new__(model)
+    for slot in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+        object.__setattr__(copy, slot, getattr(state, slot))
+    object.__setattr__(copy, "__dict__", dict(state.__dict__))
+    model.__pydantic_validator__.validate_assignment(copy, name, value)
+    return copy.__dict__[name]
 
 
 def _not_fitting(kind: type[BaseModel], flow: str, error: ValueError) -> DefinitionError:

@@ -5,7 +5,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Self
 from weakref import WeakValueDictionary
 
@@ -171,7 +171,7 @@ def _summary(description: str) -> str:
     return " ".join(description.split(maxsplit=_SUMMARY_WORDS)[:_SUMMARY_WORDS]) + "..."
 
 
-class OutputFormat(StrEnum):
+class OutputFormat(str, Enum):  # noqa: UP042 - its texts are CrewAI's: `OutputFormat.RAW`
     """The format of a task's output."""
 
     RAW = "raw"
@@ -317,7 +317,7 @@ class TaskOutput(LegacyOutput):
         fields = vars(self)
         plain: dict[str, Any] = {name: fields[name] for name in _TEXTS}
         plain["json_dict"] = None if self.json_dict is None else self.model_dump(mode="json")["json_dict"]
-        plain["output_format"] = str(self.output_format)
+        plain["output_format"] = self.output_format.value
         plain["usage"] = dict(vars(self.usage))
         plain["usage_by_model"] = plain_usage(self.usage_by_model)
         if self.tool_failures:

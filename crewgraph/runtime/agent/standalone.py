@@ -153,10 +153,7 @@ def next_answer_program(
 
 
 def _conversation(messages: object, where: str) -> list[PlainDict]:
-    read = read_messages(messages)
-    if not any(message["content"] for message in read):
-        raise RunError(f"{where} got no question; pass `kickoff` a string, or messages such as {_EXAMPLE}")
-    return plain_data(read)
+    return plain_data(read_messages(messages))
 
 
 def _check_structure(structure: object, where: str) -> None:

@@ -12,7 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_terminal
+from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_lines, has_terminal
 from crewgraph.compiler.agent.inbox import decisions_of
 from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
@@ -157,16 +157,29 @@ def run_with_questions(
     method = place.method or place.unstored_method
     may_ask = place.detached and place.checkpointer is not False and (method is None or method.run.may_ask_here)
     asks_here = may_ask and has_terminal()
-    reported: set[str] | None = set() if asks_here else None  # the user at the terminal has seen the earlier events
+    reads = may_ask and has_lines()
+    reported: set[str] | None = set() if asks_here or reads else None  # who is asked has seen the earlier events
     while True:
         run = start(value)
         run.reported = reported
         yield run
         # They arrived in the order their tasks stopped.
         run.questions.sort(key=partial(_position, list(run.graph.nodes)))
-        if not run.questions or not asks_here:
+        if not run.questions or not (asks_here or (reads and has_lines() and _ask_feedback(run.questions))):
             return run
-        value = yield from _answers_from_terminal(run.questions, tasks, place.checkpointer, config)
+        try:
+            value = yield from _answers_from_terminal(run.questions, tasks, place.checkpointer, config)
+        except EOFError:
+            if asks_here:
+                raise
+            return run  # there are no more lines: it waits
+
+
+def _ask_feedback(interrupts: Sequence[Interrupt]) -> bool:
+    """Whether lines of a pipe or file may answer: not an approval, which a person gives."""
+    from crewgraph.runtime.runs.index import crew_question
+
+    return all(crew_question(item).kind == "feedback" for item in interrupts)
 
 
 def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:

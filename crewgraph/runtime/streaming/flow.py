@@ -20,7 +20,6 @@ from crewgraph.definitions.stream import (
     MethodFinished,
     MethodStarted,
     StreamItem,
-    TaskItem,
 )
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEvent, CrewKickoffStartedEvent
@@ -34,7 +33,7 @@ from crewgraph.events.flow import (
 from crewgraph.events.frames import Ended, frame_of
 from crewgraph.events.task import TaskStartedEvent
 from crewgraph.runtime.flow.kickoff import run_of
-from crewgraph.runtime.streaming.items import ItemFields, TaskView, item_of, task_of
+from crewgraph.runtime.streaming.items import TaskView, item_of, task_of
 from crewgraph.runtime.streaming.watched import Audience, WatchedRun
 
 __all__ = ["FlowAudience", "watched_flow", "watched_frames"]
@@ -51,7 +50,6 @@ class FlowAudience(Audience):
         self._flow, self._outer = flow, RUNNING.get()
         self._crews: dict[tuple[str, int], tuple[str | None, int]] = {}
         self._views: dict[tuple[str, int], TaskView] = {}
-        self._chunk_fields: dict[tuple[str | None, str | None, str], dict[str, object]] = {}
 
     def item(self, source: object, event: BaseEvent) -> StreamItem | None:
         running = RUNNING.get()
@@ -70,9 +68,6 @@ class FlowAudience(Audience):
 
     def final_item(self, result: object) -> StreamItem:
         return FlowPaused(pending=result) if isinstance(result, PendingFlow) else FlowFinished(result=result)
-
-    def chunk_fields(self, item: TaskItem) -> ItemFields:
-        return self._chunk_fields.get((item.execution, item.crew, item.task), {"agent_role": item.agent})
 
     def _path(self, running: Running | None) -> str:
         """Return the names of the executions around the running code, outermost first, joined by slashes."""
@@ -99,13 +94,6 @@ class FlowAudience(Audience):
             crew, number = self._crews.get(key, (None, 0))
             fields = {"task": event.node or "", "agent": event.agent_role or "", "crew": crew, **method_fields}
             self._views[key] = TaskView(number, event.description or "", fields)
-            self._chunk_fields[method_fields["execution"], crew, event.node or ""] = {
-                "task_index": number,
-                "task_name": event.task_name or "",
-                "task_id": event.task_id or "",
-                "agent_role": event.agent_role or "",
-                "agent_id": event.agent_id or "",
-            }
         view = self._views.get(key)
         return None if view is None else item_of(event, view)
 
@@ -143,10 +131,12 @@ class _FrameAudience(Audience):
 def watched_flow(
     flow: FlowDefinition[Any], inputs: dict[str, object], feedback: object = None, config: RunnableConfig | None = None
 ) -> WatchedRun:
-    """Return the run of a flow for those who take its items or chunks; see `Flow.stream`."""
+    """Return the run of a flow for those who take its items; see `Flow.stream`."""
     return WatchedRun(run_of(flow, inputs, feedback, config), FlowAudience(flow))
 
 
-def watched_frames(flow: FlowDefinition[Any], inputs: dict[str, object]) -> WatchedRun:
+def watched_frames(
+    flow: FlowDefinition[Any], inputs: dict[str, object], config: RunnableConfig | None = None
+) -> WatchedRun:
     """Return the run of a flow for those who take its events as frames; see `Flow.stream_events`."""
-    return WatchedRun(run_of(flow, inputs, None), _FrameAudience())
+    return WatchedRun(run_of(flow, inputs, None, config), _FrameAudience())

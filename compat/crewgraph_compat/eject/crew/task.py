@@ -360,13 +360,11 @@ def _upper(text: str) -> str:
 
 def _in_templates(agent: BaseAgentDefinition, system: str, text: str) -> tuple[str, str]:
     """Return the prompts in the templates of their agent."""
-    if not isinstance(agent, AgentDefinition):
+    if not isinstance(agent, AgentDefinition) or not (agent.system_template and agent.prompt_template):
         return system, text
     texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
-    if agent.system_template:
-        system = render_template(agent.system_template, "System", system, texts)
-    if agent.prompt_template:
-        text = render_template(agent.prompt_template, "Prompt", text, texts)
+    system = render_template(agent.system_template, "System", system, texts)
+    text = render_template(agent.prompt_template, "Prompt", text, texts)
     if agent.response_template:
         text = f"{text}\n{split_at_slot(agent.response_template, 'Response')[0]}".rstrip("\n")
     return system, text
