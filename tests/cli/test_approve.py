@@ -122,7 +122,7 @@ def test_invalid_usage_changes_nothing(office: Python):
 
 
 def test_flows_are_answered_too(office: Python):
-    post = office("office.py", "post", "-").stdout.strip()
+    post = office("office.py", "post", "-").stdout.split()[-1]  # behind what it asks at the end of its input
     assert "`write` asks `Good?` (yes / no)" in office("-m", "crewgraph", "approve").stdout
     ran = approve(office, post, "--answer", "yes", target="office.py:Post")
     assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "sent a letter")
@@ -142,7 +142,7 @@ def test_a_crew_in_a_flow_is_answered_through_the_flow(office: Python):
 def test_at_a_terminal_the_questions_are_asked_there(office: Python, tmp_path: Path, what: str, typed: bytes):
     import pty
 
-    flow_id = office("office.py", what, "t").stdout.strip()
+    flow_id = office("office.py", what, "t").stdout.split()[-1]
     thread, target = ("t", "office.py:office") if what == "office" else (flow_id, "office.py:Post")
     terminal, child_end = pty.openpty()
     command = [sys.executable, "-m", "crewgraph", "approve", thread, "--target", target]

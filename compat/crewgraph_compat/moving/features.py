@@ -47,7 +47,7 @@ class FeatureKind(StrEnum):
     """An overridden method: `override BaseTool._run`."""
 
     awaited = "awaited"
-    """A `kickoff` that is awaited, alone or by `asyncio.run`: `await Flow.kickoff`."""
+    """A `kickoff` that `asyncio.run` is to await: `await Flow.kickoff`."""
 
     bare = "bare"
     """A decorator used without parentheses: `@listen`."""

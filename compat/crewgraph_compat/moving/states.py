@@ -80,7 +80,7 @@ def _absence(feature: Feature) -> str | None:
         near = _near(feature.word, known_attributes(feature.owner))
         return f"`{_name(feature)}` objects have no attribute `{feature.word}`.{near}"
     if feature.sort is FeatureKind.awaited and "Flow" in _kinds(feature.owner):
-        return "A flow's `kickoff` cannot be awaited, as in CrewAI 1.15: `crewgraph migrate` writes `kickoff_async`."
+        return "`asyncio.run` takes a coroutine, and `kickoff` returns the result: `crewgraph migrate` writes `kickoff_async`."
     if feature.sort is FeatureKind.argument and not feature.of_method:
         return f"`{feature.word}` takes strings, and outputs are objects, as in CrewAI 1.15: `crewgraph migrate` converts them."
     if feature.sort is FeatureKind.argument and not _is_accepted(feature):

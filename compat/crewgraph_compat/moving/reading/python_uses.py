@@ -101,10 +101,6 @@ class UseVisitor(ast.NodeVisitor):
         for part in (*node.handlers, *node.orelse, *node.finalbody):
             self.visit(part)
 
-    def visit_Await(self, node: ast.Await) -> None:
-        self._awaited(node, node.value)
-        self.generic_visit(node)
-
     def _awaited(self, node: ast.expr, value: ast.expr) -> None:
         func = value.func if isinstance(value, ast.Call) else None
         if isinstance(func, ast.Attribute) and func.attr == "kickoff" and (owner := self._owner(func)):
