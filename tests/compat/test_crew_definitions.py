@@ -73,7 +73,6 @@ def test_an_agent_is_made_of_its_definition_with_the_form_of_its_answers(tmp_pat
     [
         (definitions.PythonReferenceDefinition, {"python": "a"}),
         (definitions.CrewAgentDefinition, {"settings": [1]}),
-        (definitions.AgentDefinition, {"input": []}),
         (definitions.CrewDefinition, {"agents": ["pilot"], "tasks": [GUIDE]}),
         (definitions.CrewDefinition, {"agents": {"pilot": PILOT}, "tasks": []}),
     ],

@@ -92,6 +92,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _ONE_WORD = {"MODEL", "LOCALAPPDATA"}
 _NO_VARIABLES = {
     *(
+        "GET_AWAITABLE",
         "JUMP_FORWARD",
         "LOAD_ATTR",
         "LOAD_CONST",

@@ -79,7 +79,7 @@ def crew_of(number: int) -> Crew:
 
 @pytest.mark.parametrize(
     ("tasks", "stored", "own", "bound"),
-    [(1, False, 530, 1300), (1, True, 785, 1775), (100, False, 371, 1030), (100, True, 490, 1310)],
+    [(1, False, 530, 1320), (1, True, 785, 1775), (100, False, 371, 1030), (100, True, 490, 1330)],
     ids=["one, not stored", "one, stored", "of a hundred, not stored", "of a hundred, stored"],
 )
 def test_a_task_costs_what_it_uses(tmp_path: Path, tasks: int, stored: bool, own: int, bound: int):
@@ -129,7 +129,7 @@ def test_a_tool_cycle_costs_what_it_uses():
         crew.kickoff(checkpointer=False)
 
     run()
-    assert len(own_calls(run)) / cycles <= 292
+    assert len(own_calls(run)) / cycles <= 300
 
 
 @pytest.mark.parametrize("stored", [False, True], ids=["not stored", "stored"])

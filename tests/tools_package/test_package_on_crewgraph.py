@@ -43,10 +43,19 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
             file.write_text(text)
         importlib.invalidate_caches()
 
+    def loaded() -> dict[str, Any]:
+        return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "crewai_tools"}
+
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    others = loaded()  # of another test, which still has the real package
+    for name in others:
+        monkeypatch.delitem(sys.modules, name)
     with crewgraph_compat.installed():
         yield write
-    assert [name for name in sys.modules if name.partition(".")[0] == "crewai_tools"] == []
+        if others:
+            for name in loaded():
+                del sys.modules[name]
+    assert not loaded()
 
 
 def test_the_old_names_are_there_and_told_once(package: Write):

@@ -80,7 +80,9 @@ def has_input() -> bool:
 
 def has_lines() -> bool:
     """Return whether reading a line from a pipe or file would not wait: there are lines, or it ends."""
-    return has_input() and not has_terminal() and bool(select.select([sys.stdin], [], [], 0)[0])
+    if not isbuiltin(builtins.input) or not has_input() or has_terminal():  # a kernel's `input` does not read them
+        return False
+    return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def _is_input_replaced() -> bool:

@@ -28,6 +28,7 @@ __all__ = [
     "parse",
     "parse_reply",
     "reply_text",
+    "written_calls",
 ]
 
 

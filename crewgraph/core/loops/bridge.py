@@ -305,7 +305,10 @@ async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: object) -
 
 async def _settled(value: Any) -> Any:
     while inspect.isawaitable(value):  # an async default of a base class may return what an async override returned
-        value = await awaited(value)
+        settled = await awaited(value)
+        if settled is value:  # the output of an agent, which may be awaited as well
+            break
+        value = settled
     return value
 
 
