@@ -82,7 +82,11 @@ def has_lines() -> bool:
     """Return whether reading a line from a pipe or file would not wait: there are lines, or it ends."""
     if not isbuiltin(builtins.input) or not has_input() or has_terminal():  # a kernel's `input` does not read them
         return False
-    return bool(select.select([sys.stdin], [], [], 0)[0])
+    if sys.platform == "win32":  # which cannot tell of a pipe
+        return False
+    waiting = select.poll()  # `select.select` is limited to file descriptors below 1024
+    waiting.register(sys.stdin, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def _is_input_replaced() -> bool:

@@ -4,6 +4,7 @@ Classes are looked up by name in a closed table of the flow; nothing is imported
 """
 
 import base64
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
@@ -15,7 +16,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
+from crewgraph.schema import fault_text
 
 __all__ = ["RESERVED", "TAG", "VALUE", "from_record", "is_text", "to_record"]
 
@@ -187,8 +190,16 @@ def _restored_object(kind: type[Any], data: Any) -> object:
         return kind(data)
     try:
         return TypeAdapter(kind).validate_python(data)
-    except ValidationError:  # its fields have been given values of other types
+    except ValidationError as error:
+        _tell_of_types(kind, error)
         return kind(**data)
+
+
+def _tell_of_types(kind: type[Any], error: ValidationError) -> None:
+    """Warn of an object whose values do not fit its class: a method left them so, or the class has changed since."""
+    reason = fault_text(error.errors(include_url=False)[0])
+    told = f"a stored `{kind.__name__}` does not fit its class ({reason}); it is restored with the values that it has"
+    warnings.warn(told, stacklevel=user_stacklevel())
 
 
 def _model(kind: type[BaseModel], data: dict[str, object]) -> BaseModel:
@@ -196,7 +207,8 @@ def _model(kind: type[BaseModel], data: dict[str, object]) -> BaseModel:
     fields = {name: value for name, value in data.items() if allows_extra or name in kind.model_fields}
     try:
         instance = kind.model_validate(fields, by_alias=False, by_name=True)
-    except ValidationError:  # its fields have been given values of other types
+    except ValidationError as error:
+        _tell_of_types(kind, error)
         instance = kind.model_construct()
         vars(instance).update(fields)
     for name, value in data.items():
