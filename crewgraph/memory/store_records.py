@@ -133,7 +133,8 @@ class BackendRecords:
 
     def preparing(self, texts: list[str]) -> Program[None]:
         """Embed the texts of a save together, for the searches before it and for the records."""
-        yield from self._embed("embed_documents", texts)
+        if self._embedder().keeps(texts):
+            yield from self._embed("embed_documents", texts)
 
     def saving(self, records: Sequence[MemoryRecord]) -> Program[None]:
         """Embed and save new records."""

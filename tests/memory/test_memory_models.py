@@ -129,6 +129,33 @@ def test_many_texts_are_one_request_to_the_embedder_also_where_the_model_compare
     assert requests == [texts]
 
 
+class Asymmetric:
+    """An embedding function that has other vectors for queries."""
+
+    def __init__(self) -> None:
+        self.documents: list[list[str]] = []
+        self.queries: list[str] = []
+
+    def __call__(self, input: list[str]) -> list[list[float]]:
+        self.documents.append(input)
+        return [[1.0, float(len(text)), float(number)] for number, text in enumerate(input)]
+
+    def embed_query(self, input: list[str]) -> list[list[float]]:
+        self.queries += input
+        return [[1.0, float(len(text)), 0.0] for text in input]
+
+
+def test_texts_are_embedded_as_documents_once_where_queries_have_other_vectors(mode: Mode):
+    embed = Asymmetric()
+    memory = Memory(llm=knowing(), storage=None, embedder=embed)
+    options: dict[str, Any] = {"scope": "/", "categories": [], "importance": 0.5}
+    memory.remember("first", **options)
+    texts = [f"text {number}" for number in range(10)]
+    embed.documents.clear()
+    mode.run(lambda: memory.remember_many(texts, **options), lambda: memory.aremember_many(texts, **options))
+    assert embed.documents == [texts]
+
+
 # ------------------------------------------------------------------------------------------------- recalling
 QUERY = {"recall_queries": ["cats", "fish"], "suggested_scopes": ["/p"], "complexity": "simple", "keywords": []}
 

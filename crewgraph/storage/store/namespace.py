@@ -355,7 +355,7 @@ class StoreNamespace:
             yield from self._guarded("be searched", Do(self._prepare, partial(in_thread, self._prepare), texts))
 
     def _prepare(self, texts: list[str]) -> None:
-        if self.store and self._resolved_embedder:
+        if self.store and self._resolved_embedder and self._resolved_embedder.keeps(texts):
             self._resolved_embedder.embeddings.embed_documents(texts)
 
     def _guarded(self, action: str, operation: Do) -> Program[Any]:

@@ -52,6 +52,10 @@ class NamedEmbedder:
         self.source = source
         self._name = name
 
+    def keeps(self, texts: list[str]) -> bool:
+        """Return whether the vectors of these texts, once embedded as documents, are kept for queries and documents."""
+        return isinstance(self.embeddings, CheckedEmbeddings) and self.embeddings.keeps(texts)
+
     @cached_property
     def name(self) -> str:
         """The name of the vectors. It contains no key.
@@ -203,10 +207,14 @@ class CheckedEmbeddings(Embeddings):
     def _is_symmetric(self) -> bool:
         return getattr(self.source, "is_symmetric", False)
 
+    def keeps(self, texts: list[str]) -> bool:
+        """Return whether the vectors of documents are cached: of a few texts, if they are those of queries, too."""
+        return self._is_symmetric and len(texts) <= _MAX_CACHED_QUERIES
+
     def _keep(self, texts: list[str], result: Any) -> list[list[float]]:
-        """Check vectors, and cache those of a few texts if they are those of queries, too."""
+        """Check vectors, and cache those that are kept."""
         vectors = self._check(result, len(texts))
-        if self._is_symmetric and len(texts) <= _MAX_CACHED_QUERIES:
+        if self.keeps(texts):
             for text, vector in zip(texts, vectors, strict=True):
                 self._store_vector(text, vector)
         return vectors
