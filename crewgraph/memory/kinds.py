@@ -153,7 +153,18 @@ class StoredMemory(BaseModel):
         return self.storage
 
 
-class ShortTermMemory(StoredMemory):
+class _SearchedMemory(StoredMemory):
+    stored_as: ClassVar[str]
+    """The type of its storage."""
+
+    def __init__(
+        self, crew: object = None, embedder_config: Any = None, storage: object = None, path: object = None
+    ) -> None:
+        resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
+        super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
+
+
+class ShortTermMemory(_SearchedMemory):
     """A memory of what agents found out: tool results and answers.
 
         ShortTermMemory(storage=RAGStorage(type="short_term", embedder_config={...}, path="./memory"))
@@ -168,14 +179,8 @@ class ShortTermMemory(StoredMemory):
     kind: ClassVar[str] = "short_term_memory"
     stored_as: ClassVar[str] = "short_term"
 
-    def __init__(
-        self, crew: object = None, embedder_config: Any = None, storage: object = None, path: object = None
-    ) -> None:
-        resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
-        super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
 
-
-class EntityMemory(StoredMemory):
+class EntityMemory(_SearchedMemory):
     """A memory of facts about people, places and things.
 
         EntityMemory(storage=RAGStorage(type="entities", path="./memory"))
@@ -189,12 +194,6 @@ class EntityMemory(StoredMemory):
 
     kind: ClassVar[str] = "entity_memory"
     stored_as: ClassVar[str] = "entities"
-
-    def __init__(
-        self, crew: object = None, embedder_config: Any = None, storage: object = None, path: object = None
-    ) -> None:
-        resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
-        super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
 
     def save(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: Metadata | None = None) -> None:
         """Save entities, each with its own metadata; a failure does not prevent saving the others.
