@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 
 from crewgraph import Agent, Crew, Flow, Knowledge, Memory, ScriptedLLM, start
 from crewgraph.compiler.agent.memory import MemoryFailed
-from crewgraph.definitions.flow.persistence import persist
+from crewgraph.flow.persistence import SQLiteFlowPersistence, persist
 from crewgraph.knowledge import StringKnowledgeSource
 
 from .parts import agent, crew, task
@@ -133,6 +133,22 @@ async def flow_with_a_crew() -> object:
     return await OfCrews().kickoff_async()
 
 
+async def crew_with_checkpoints() -> object:
+    return (await answers(checkpoint=True).akickoff()).raw
+
+
+async def flow_with_checkpoints() -> object:
+    return await Persisted(checkpoint=True).akickoff()
+
+
+async def flow_with_a_file_of_states() -> object:
+    states = await asyncio.to_thread(SQLiteFlowPersistence, "states.db")
+    before = Persisted(persistence=states)
+    await before.akickoff()
+    again = Persisted(persistence=states)
+    return await again.akickoff(inputs={"id": before.state["id"]})
+
+
 async def stream_of_a_flow() -> object:
     items: list[Any] = [item async for item in OfCrews().astream()]
     return items[-1].result
@@ -190,6 +206,9 @@ ENTRIES: list[Entry] = [
     flow,
     flow_that_continues,
     flow_with_a_crew,
+    crew_with_checkpoints,
+    flow_with_checkpoints,
+    flow_with_a_file_of_states,
     stream_of_a_flow,
     memory,
     knowledge,

@@ -16,6 +16,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.contrib.snapshots.config import Address, CheckpointConfig, config_of
 from crewgraph.contrib.snapshots.described import describe_definition
+from crewgraph.core.loops.bridge import off_loop
 from crewgraph.crew import Crew
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.checkpoints import CheckpointSettings
@@ -30,6 +31,7 @@ from crewgraph.events.stream_context import LISTENING
 from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
+from crewgraph.runtime.runs.storage import checkpointer_at
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
@@ -43,14 +45,10 @@ __all__ = [
     "RuntimeState",
     "agent_kickoff",
     "run_saver",
-    "saver_at",
 ]
 
 DEFINITION = "crewgraph_definition"
 """The namespace, in a run's thread, of what ran; also the key of its metadata."""
-
-_lock = threading.Lock()
-_savers: dict[Path, SqliteCheckpointer] = {}
 
 
 def run_saver(checkpoint: CheckpointSettings | bool) -> SqliteCheckpointer:
@@ -59,20 +57,7 @@ def run_saver(checkpoint: CheckpointSettings | bool) -> SqliteCheckpointer:
     Raises:
         StorageError: If it cannot be opened.
     """
-    return saver_at((config_of(checkpoint) or CheckpointConfig()).runs)
-
-
-def saver_at(file: Path) -> SqliteCheckpointer:
-    """Return the checkpointer of a database file, opened once per process.
-
-    Raises:
-        StorageError: If it cannot be opened.
-    """
-    path = file.resolve()
-    with _lock:
-        if path not in _savers:
-            _savers[path] = SqliteCheckpointer(path)
-        return _savers[path]
+    return checkpointer_at((config_of(checkpoint) or CheckpointConfig()).runs)
 
 
 class RuntimeState(RootModel[list[Any]]):
@@ -196,7 +181,7 @@ class _Recorder:
         checkpoint: Any = {**empty_checkpoint(), "channel_values": {"run": run}, "channel_versions": {"run": "1"}}
         place: Any = {"configurable": {"thread_id": self.thread, "checkpoint_ns": DEFINITION}}
         metadata: Any = {"source": "input", "step": -1, "parents": {}, DEFINITION: True}
-        saver_at(self.config.runs).put(place, checkpoint, metadata, {"run": "1"})
+        off_loop(checkpointer_at(self.config.runs).put, place, checkpoint, metadata, {"run": "1"})
 
     def record(self, trigger: str | None) -> str:
         """Make a checkpoint and return its address."""
@@ -370,9 +355,9 @@ def agent_kickoff(
     """
     config, point = config_of(agent.checkpoint), start or KickoffPoint(None, None, "main", None)
     if point.database is not None and Path(point.database).is_file():
-        saver = saver_at(Path(point.database))
+        saver = checkpointer_at(Path(point.database))
     elif config is not None:
-        saver = saver_at(config.runs)
+        saver = checkpointer_at(config.runs)
     else:
         return None, None
     thread = point.thread_id or str(uuid4())

@@ -14,7 +14,7 @@ from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import Address, as_config
 from crewgraph.contrib.snapshots.described import recreate_definition
-from crewgraph.contrib.snapshots.recording import DEFINITION, KickoffPoint, saver_at
+from crewgraph.contrib.snapshots.recording import DEFINITION, KickoffPoint
 from crewgraph.core.current import RunResources
 from crewgraph.core.operations import Program, Saving, drive
 from crewgraph.crew import Crew
@@ -38,7 +38,7 @@ from crewgraph.runtime.run_target import own_place, own_saver
 from crewgraph.runtime.runs.crew_fork import ForkRequest, ForkStart
 from crewgraph.runtime.runs.flow_history import flow_steps, fork_program
 from crewgraph.runtime.runs.metadata import FORKED_FROM
-from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.runtime.runs.storage import checkpointer_at, checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
 from crewgraph.runtime.streaming.crew import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping
@@ -76,7 +76,7 @@ class _Point:
     def saver(self) -> Any:
         """The checkpointer of the run; None if its file is gone, or it has none."""
         file = self.run["database"]
-        return saver_at(Path(file)) if file is not None and Path(file).is_file() else None
+        return checkpointer_at(Path(file)) if file is not None and Path(file).is_file() else None
 
 
 def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | None = None) -> Any:
@@ -146,9 +146,9 @@ def _recreated(run: PlainMapping) -> Any:
 def _point_at(address: Address, entity_type: _Kind | None) -> _Point:
     place: Any = {"configurable": {"thread_id": address.thread, "checkpoint_ns": DEFINITION}}
     found = (
-        next(saver_at(address.file).list(None, filter={DEFINITION: True}, limit=1), None)
+        next(checkpointer_at(address.file).list(None, filter={DEFINITION: True}, limit=1), None)
         if address.thread is None
-        else saver_at(address.file).get_tuple(place)
+        else checkpointer_at(address.file).get_tuple(place)
     )
     if found is None:
         of_thread = "" if address.thread is None else f" of thread {address.thread!r}"

@@ -162,7 +162,7 @@ def saver_beside_states(flow: FlowDefinition) -> Any:
     backend = backend_of_states(flow)
     if not isinstance(backend, SQLiteFlowPersistence) or Path(backend.db_path) == storage_dir() / _NAME:
         return None
-    return checkpointer_at(Path(f"{backend.db_path}-runs").absolute())
+    return checkpointer_at(Path(f"{backend.db_path}-runs"))
 
 
 def _now() -> str:

@@ -39,6 +39,8 @@ def checkpointer_at(path: Path, **limits: Any) -> "SqliteCheckpointer":
     """
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
+    if not path.is_absolute():
+        path = off_loop(path.absolute)
     with _lock:
         if path not in _checkpointers or _checkpointers[path].is_replaced:
             _checkpointers[path] = off_loop(SqliteCheckpointer, path, **limits)
