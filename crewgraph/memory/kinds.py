@@ -50,7 +50,7 @@ class StoredMemory(BaseModel):
     crew: Any = Field(default=None, exclude=True, repr=False)
     """The crew that owns it."""
 
-    storage: Any
+    storage: Any = None
     """A `Storage` or any object with its methods. A LangGraph store is wrapped in one."""
 
     _automatic: bool = PrivateAttr(default=False)

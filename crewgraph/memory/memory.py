@@ -364,7 +364,7 @@ class MemoryWrites(MemoryReads):
             root_scope: the scope that `scope` is relative to, instead of the memory's own.
 
         Returns:
-            The record that now holds it; None if the memory is read-only.
+            The record that now holds it; None if the text is blank or the memory is read-only.
 
         Raises:
             TypeError: the metadata are not JSON data.

@@ -65,9 +65,10 @@ class SaveRequest:
 
 
 def save_program(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
-    """Save texts and return the records that hold them."""
-    if not request.contents:
+    """Save texts and return the records that hold them; a blank text is none."""
+    if not (contents := [content for content in request.contents if content.strip()]):
         return []
+    request = replace(request, contents=contents)
     _check_request(request)
     value = request.contents[0] if len(request.contents) == 1 else f"{len(request.contents)} memories"
     metadata = dict(request.metadata) if request.metadata else None

@@ -15,7 +15,7 @@ from crewgraph.errors import RunError, StorageError
 from crewgraph.memory import MemoryConfig, MemoryMatch, MemoryRecord, compute_composite_score
 from crewgraph.testing import record_events
 
-from .unified_parts import words
+from .unified_parts import knowing, words
 
 
 @pytest.fixture
@@ -36,6 +36,16 @@ def test_what_is_remembered_is_recalled(memory: Memory, mode: Mode):
     assert contents(matches) == ["The ferry leaves at nine", "Mussels grow on the pier"]
     assert matches[0].record == record
     assert matches[0].match_reasons == ["semantic", "recency"]
+
+
+def test_a_blank_text_is_neither_remembered_nor_looked_for(mode: Mode):
+    memory = Memory(llm=knowing(place={"suggested_scope": "/", "importance": 0.5}), embedder=words)
+    mode.run(memory.remember, memory.aremember, "The ferry leaves at nine")
+    assert [mode.run(memory.remember, memory.aremember, text) for text in ("", "  ")] == [None, None]
+    assert [record.content for record in memory.remember_many(["", "Mussels grow on the pier"])] == [
+        "Mussels grow on the pier"
+    ]
+    assert [memory.recall(query, depth="shallow") for query in ("", " ")] == [[], []]
 
 
 def test_what_is_said_of_it_is_kept(memory: Memory):

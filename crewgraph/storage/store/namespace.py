@@ -274,7 +274,7 @@ class StoreNamespace:
         offset: int = 0,
     ) -> Program[list[FoundEntry]]:
         """The program of `search`, with an offset."""
-        if limit < 1:
+        if limit < 1 or not query.strip():  # stores take an empty query for none, and give no scores
             return []
         base = self.namespace
         op = SearchOp((*base, *escape_labels(below)), _encode_metadata(filter or {}) or None, limit, offset, query)
