@@ -40,9 +40,10 @@ from crewgraph.compiler.agent.toolbox import (
     PreparedTool,
     Toolbox,
     ToolOutcome,
+    longest_result,
     refuse_commands,
 )
-from crewgraph.core.digests import Transcript
+from crewgraph.core.digests import Transcript, digest
 from crewgraph.core.effects import (
     Body,
     Call,
@@ -228,6 +229,9 @@ def repair_arguments(
 
 _MAX_EMPTY_REPLIES = 2
 _MAX_EQUAL_CALLS = 5
+_PREVIEW = 1000
+"""How many characters of a result are shown that is too long for the conversation."""
+
 _MAX_CONDENSATIONS = 12
 """How many requests may fail because the conversation is too long, each after condensing it further."""
 
@@ -270,6 +274,12 @@ class ReActContext:
     asker: Asker
     """Asks people for approval."""
 
+    reading_tool: Callable[[dict[str, str]], PreparedTool] | None = None
+    """Returns the tool that reads the results that are too long for the conversation; None if all are shown whole."""
+
+    long_results: dict[str, str] = field(default_factory=dict[str, str])
+    """These results by number."""
+
     inputs: PlainMapping = field(default_factory=dict[str, object])
     """The inputs of the run."""
 
@@ -303,6 +313,11 @@ class ReActContext:
         """Where the work happens, for error messages."""
         return self.report.where
 
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools offered through native tool calls."""
+        return self.tools.specs if self.native_tools else ()
+
     def window(self) -> int:
         """Return the size of the model's context window, in tokens."""
         return context_window_of(llm_of(self.binding.agent), self.model.name)
@@ -320,7 +335,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         OutputInvalid: the model repeatedly replies with nothing.
     """
     has_tools = bool(context.tools)
-    specs = context.tools.specs if context.native_tools and has_tools else ()
+    specs = context.specs
     stop = (*((_OBSERVATION,) if has_tools and not specs else ()), *context.stop)
     empty_replies = 0
     for step in range(1, context.max_iter + 1):
@@ -347,7 +362,9 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
             _request_correction(context, dialogue, parsed)
             continue
         empty_replies = 0
-        for outcome in (yield from run_tools(context, dialogue, reply, parsed, step)):
+        outcomes = yield from run_tools(context, dialogue, reply, parsed, step)
+        specs = context.specs
+        for outcome in outcomes:
             if outcome["final"]:
                 answer, dialogue.answer_extra = outcome["text"], {}
                 finish = AgentFinish(thought=parsed.thought, output=answer, text=answer)
@@ -507,7 +524,10 @@ def run_tools(
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
     refuse_commands(outcomes)
     yield from _record_failures(context, actions, requests, outcomes)
-    _append_results(dialogue, reply, actions, outcomes)
+    shown = [
+        _shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)
+    ]
+    _append_results(dialogue, reply, actions, shown)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         if not outcome["failed"]:
             yield from context.tool_answered(action.tool, outcome["text"])
@@ -526,6 +546,32 @@ def run_tools(
         yield from _report_step(context, finished, step)
     _check_progress(context, actions, outcomes)
     return outcomes
+
+
+def _shown_outcome(context: ReActContext, action: Action, outcome: ToolOutcome) -> ToolOutcome:
+    """Return an outcome as the conversation holds it: of a long text only the beginning, and how to read the rest.
+
+    The text itself is in the record of the call, from which a resumed run has it again.
+    """
+    text = outcome["text"]
+    if context.reading_tool is None or outcome["final"] or len(text) <= longest_result(0):
+        return outcome
+    if len(text) <= longest_result(context.window()):
+        return outcome
+    tool, number = context.reading_tool(context.long_results), digest(text)[:8]
+    if not context.long_results:
+        context.tools = context.tools.adding(tool)
+    context.long_results[number] = text
+    preview = context.book.slice(
+        "long_result",
+        tool=action.tool,
+        length=str(len(text)),
+        number=number,
+        beginning=text[:_PREVIEW],
+        reader=tool.name,
+        next=str(_PREVIEW),
+    )
+    return {**outcome, "text": preview}
 
 
 def _check_progress(context: ReActContext, actions: Actions, outcomes: list[ToolOutcome]) -> None:
