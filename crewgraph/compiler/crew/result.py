@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
 
-from crewgraph.compiler.crew.state import INPUTS, MESSAGES, OUTPUT
+from crewgraph.compiler.crew.state import INPUTS, MESSAGE, MESSAGES, OUTPUT
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.channels import ResultChannel
 from crewgraph.core.pregel import add_writes
@@ -89,7 +89,7 @@ def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -
     given = cast("PlainMapping", output)
     result: dict[str, object] = {OUTPUT: given.get("pydantic") or given.get("json_dict") or given["raw"]}
     if MESSAGES in channels:
-        result[MESSAGES] = [AIMessage(str(given["raw"]), name=name)]
+        result[MESSAGES] = [AIMessage(str(given["raw"]), name=name, **cast("PlainMapping", update).get(MESSAGE, {}))]
     return [(channel, value) for channel, value in result.items() if channel in channels]
 
 
