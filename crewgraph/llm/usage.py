@@ -196,8 +196,8 @@ class UsageLedger:
     def __init__(self, entries: Iterable[UsageEntry] = ()) -> None:
         self._counter = UsageCounter()
         self._coworkers: dict[str, UsageLedger] = {}
-        self.message: PlainDict = {}
-        """The `id` and `usage_metadata` of LangChain's message with the latest reply."""
+        self.message: tuple[str | None, Usage | None] = None, None
+        """The id and the usage of LangChain's message with the latest reply."""
         if entries:
             self._counter.add([("", model, tokens) for _, model, tokens in entries])
 

@@ -65,7 +65,7 @@ from crewgraph.llm.capabilities import context_window_of
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.errors import ContextLengthExceeded, ReplyCut
 from crewgraph.llm.structure import reply_structure
-from crewgraph.llm.usage import UsageLedger, langchain_usage
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
@@ -486,7 +486,7 @@ def request_reply(
             context.retries_left -= 1
         else:
             context.usage.answered(model, reply)
-            context.usage.message = {"id": reply.get("id"), "usage_metadata": langchain_usage(reply["usage"])}
+            context.usage.message = reply.get("id"), reply["usage"]
             return reply
 
 
@@ -508,7 +508,8 @@ def run_tools(
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
     refuse_commands(outcomes)
-    yield Notify(partial(_show_results, reply, actions, outcomes, made))
+    if actions.actions[0].call_id is not None:
+        yield Notify(partial(_show_results, reply, actions, outcomes, made))
     yield from _record_failures(context, actions, requests, outcomes)
     _append_results(dialogue, reply, actions, outcomes)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
@@ -626,10 +627,10 @@ def _configured(call: PlainDict, result: PlainDict, config: RunnableConfig) -> R
 def _show_results(reply: Reply, actions: Actions, outcomes: Sequence[ToolOutcome], made: Sequence[PlainDict]) -> None:
     """Show the results of calls in the streams of messages, each under the same id whenever it is shown."""
     for action, outcome, result in zip(actions.actions, outcomes, made, strict=True):
-        if action.call_id is not None and result.get("is_made", True):  # else it was shown when it was made
+        if result.get("is_made", True):  # else it was shown when it was made
             message = tool_message(
                 outcome["text"],
-                action.call_id,
+                str(action.call_id),
                 action.tool,
                 id=result_id(reply.get("id"), action.call_id),
                 status="error" if outcome["failed"] else "success",

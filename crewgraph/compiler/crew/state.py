@@ -22,7 +22,7 @@ MESSAGES = "messages"
 """The channel of a conversation, in graphs that take part in one."""
 
 MESSAGE = "__message__"
-"""Beside the output of a task: the `id` and `usage_metadata` of the message that the model answered with; no channel takes it."""
+"""Beside the output of a task: the id and the usage of the message that the model answered with; no channel takes it."""
 
 TASK = "task"
 """The key that identifies the task of an output in the state: its `id` in that process, its `key`, and its `number`."""

@@ -50,7 +50,7 @@ def step_graph(
     graph = StateGraph(
         _state(assignment, sources),
         input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources]),
-        output_schema=schema(f"{assignment.slug}_result", [assignment.slug, MESSAGE]),
+        output_schema=schema(f"{assignment.slug}_result", [assignment.slug], {MESSAGE: Any}),
     )
     for stage in stages:
         graph.add_node(stage, StepNode(stage, stepper))
@@ -82,7 +82,8 @@ def _needed_stages(assignment: TaskBinding) -> list[str]:
 
 
 def _state(assignment: TaskBinding, sources: Collection[str]) -> Any:
-    fields: dict[str, object] = dict.fromkeys([INPUTS, *sources, assignment.slug, MESSAGE], dict[str, Any])
+    fields: dict[str, object] = dict.fromkeys([INPUTS, *sources, assignment.slug], dict[str, Any])
+    fields[MESSAGE] = Any
     fields[STEPS] = Annotated[list[dict[str, Any]], operator.add]
     fields[PENDING] = dict[str, Any] | None
     return TypedDict(f"{assignment.slug}_state", fields, total=False)  # pyright: ignore[reportArgumentType]
