@@ -92,6 +92,9 @@ class Reply(TypedDict):
     extra: PlainDict
     """LangChain's `additional_kwargs`, to be sent back with the history."""
 
+    id: NotRequired[str]
+    """The id of LangChain's message, under which it was streamed."""
+
     model: NotRequired[str]
     """The model that answered, if it is not the one that was asked."""
 

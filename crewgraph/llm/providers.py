@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from crewgraph.llm.errors import MissingKey, UnknownModel
 
-__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "find_provider", "locate"]
+__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "find_provider", "locate", "slashed"]
 
 CHOICES = (
     "  1. set OPENAI_API_KEY (and MODEL to choose the model);\n"
@@ -164,6 +164,7 @@ _ALIASES = {
     "google": "gemini",
     "google_genai": "gemini",
     "google_vertexai": "vertex_ai",
+    "ibm": "watsonx",
     "mistralai": "mistral",
     "nvidia": "nvidia_nim",
     "ollama_chat": "ollama",
@@ -248,19 +249,28 @@ def find_provider(name: str) -> Provider | None:
     return PROVIDERS.get(_ALIASES.get(lowered, lowered))
 
 
+def slashed(name: str, provider: str | None = None) -> str:
+    """Return the name of a model with "provider/" in front, where it has the "provider:" of LangChain's `init_chat_model`."""
+    prefix, colon, model = name.strip().partition(":")
+    known = (
+        find_provider(prefix) if colon and model and prefix != "mistral" else None
+    )  # Ollama has a model `mistral:7b`
+    return f"{prefix}/{model}" if known and (provider is None or find_provider(provider) is known) else name
+
+
 def locate(model: str, *, provider: str | None = None, base_url: str | None = None) -> Target:
     """Determine the provider of a model and its name there.
 
     Args:
-        model: "provider/model", or the bare name of a well-known model. Only the first part is the provider:
-            "openai/meta/llama" is the model "meta/llama" of a server with OpenAI's protocol.
+        model: "provider/model", "provider:model", or the bare name of a well-known model. Only the first part is the
+            provider: "openai/meta/llama" is the model "meta/llama" of a server with OpenAI's protocol.
         provider: The provider, if the name does not include it.
         base_url: An address of a server with OpenAI's protocol, used for names without a known provider.
 
     Raises:
         UnknownModel: The provider cannot be determined.
     """
-    name = model.strip()
+    name = slashed(model.strip(), provider)
     prefix, slash, rest = name.partition("/")
     named_provider = find_provider(provider) if provider else None
     if provider and named_provider is None:

@@ -10,11 +10,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
 
 from langchain_core.messages import convert_to_messages
+from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
@@ -56,6 +57,7 @@ from crewgraph.core.effects import (
     ToolCallEffect,
 )
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
+from crewgraph.core.pregel import show_message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.deprecations import user_stacklevel
@@ -69,8 +71,8 @@ from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json
+from crewgraph.tools.adapt import tool_message, with_call
 from crewgraph.tools.arguments import Refusal, refuse_unknown
-from crewgraph.tools.injected import with_agent_state
 from crewgraph.tools.structured import prompt_text
 
 __all__ = [
@@ -81,6 +83,7 @@ __all__ = [
     "react_loop",
     "repair_arguments",
     "request_reply",
+    "result_id",
     "run_step_callback",
     "run_tools",
 ]
@@ -500,6 +503,7 @@ def request_reply(
             context.retries_left -= 1
         else:
             context.usage.answered(model, reply)
+            context.usage.message = reply.get("id"), reply["usage"]
             return reply
 
 
@@ -517,12 +521,12 @@ def run_tools(
     requests: list[RequestedCall] = []
     for action in actions.actions:
         requests.append((yield from _resolve_action(context, action)))
-    calls = [request.call.effect for request in requests if request.call is not None]
-    if context.tools.reads_state:
-        calls = _with_state(context, dialogue, calls)
+    made, calls = _calls(context, dialogue, actions, requests)
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
     refuse_commands(outcomes)
+    if actions.actions[0].call_id is not None:
+        yield Notify(partial(_show_results, reply, actions, outcomes, made))
     yield from _record_failures(context, actions, requests, outcomes)
     shown = [
         _shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)
@@ -633,17 +637,57 @@ def _prepare_call(context: ReActContext, action: Action) -> Body[PreparedCall | 
     return repaired or prepared
 
 
-def _with_state(context: ReActContext, dialogue: Dialogue, effects: Sequence[Effect]) -> list[Effect]:
-    """Return calls of tools that find the state of the agent: the conversation so far, and the inputs of the run."""
+def _calls(
+    context: ReActContext, dialogue: Dialogue, actions: Actions, requests: Sequence[RequestedCall]
+) -> tuple[list[PlainDict], list[Effect]]:
+    """Return what becomes known of each request, and the calls.
+
+    Tools that read the state of the agent find the conversation so far and the inputs of the run.
+    """
     inputs, messages = dict(context.inputs), tuple(dialogue.transcript.messages)
 
     def state() -> PlainDict:
         return {**inputs, "inputs": inputs, "messages": convert_to_messages(openai_messages(messages))}
 
-    configure = partial(with_agent_state, state=state)
-    return [
-        replace(effect, configure=configure) if isinstance(effect, ToolCallEffect) else effect for effect in effects
-    ]
+    known: PlainDict = {"state": state} if context.tools.reads_state else {}
+    made, effects = list[PlainDict](), list[Effect]()
+    for action, request in zip(actions.actions, requests, strict=True):
+        result: PlainDict = {}
+        made.append(result)
+        if request.call is None:
+            continue
+        effect = request.call.effect
+        call = known if action.call_id is None else {**known, "id": action.call_id, "result": result}
+        if call and isinstance(effect, ToolCallEffect):
+            result["is_made"] = False
+            effect.configure = partial(_configured, call, result)
+        effects.append(effect)
+    return made, effects
+
+
+def _configured(call: PlainDict, result: PlainDict, config: RunnableConfig) -> RunnableConfig:
+    result["is_made"] = True
+    return with_call(config, **call)
+
+
+def _show_results(reply: Reply, actions: Actions, outcomes: Sequence[ToolOutcome], made: Sequence[PlainDict]) -> None:
+    """Show the results of calls in the streams of messages, each under the same id whenever it is shown."""
+    for action, outcome, result in zip(actions.actions, outcomes, made, strict=True):
+        if result.get("is_made", True):  # else it was shown when it was made
+            message = tool_message(
+                outcome["text"],
+                str(action.call_id),
+                action.tool,
+                id=result_id(reply.get("id"), action.call_id),
+                status="error" if outcome["failed"] else "success",
+                artifact=result.get("artifact"),
+            )
+            show_message(message)
+
+
+def result_id(message_id: str | None, call_id: str | None) -> str | None:
+    """Return the id of the message with the result of a call; None if the message that asks for it has none."""
+    return f"{message_id}:{call_id}" if message_id else None
 
 
 def _run_calls(context: ReActContext, calls: list[Effect]) -> Body[list[ToolOutcome]]:

@@ -8,12 +8,13 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.graph.message import add_messages
 from langgraph.pregel import Pregel
 
-from crewgraph.compiler.crew.state import INPUTS, MESSAGES, OUTPUT
+from crewgraph.compiler.crew.state import INPUTS, MESSAGE, MESSAGES, OUTPUT
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.channels import ResultChannel
 from crewgraph.core.pregel import add_writes
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CompileError, RunError
+from crewgraph.llm.usage import langchain_usage
 from crewgraph.schema import PlainMapping
 
 __all__ = ["conversation_placeholder", "last_human_message", "result_channels", "with_last_message", "write_result"]
@@ -89,7 +90,10 @@ def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -
     given = cast("PlainMapping", output)
     result: dict[str, object] = {OUTPUT: given.get("pydantic") or given.get("json_dict") or given["raw"]}
     if MESSAGES in channels:
-        result[MESSAGES] = [AIMessage(str(given["raw"]), name=name)]
+        message_id, usage = cast("PlainMapping", update).get(MESSAGE, (None, None))
+        result[MESSAGES] = [
+            AIMessage(str(given["raw"]), name=name, id=message_id, usage_metadata=langchain_usage(usage))
+        ]
     return [(channel, value) for channel, value in result.items() if channel in channels]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
 
-__all__ = ["INPUTS", "MESSAGES", "OUTPUT", "PLANNING", "TASK", "schema"]
+__all__ = ["INPUTS", "MESSAGE", "MESSAGES", "OUTPUT", "PLANNING", "TASK", "schema"]
 
 
 INPUTS = "inputs"
@@ -20,6 +20,9 @@ OUTPUT = "output"
 
 MESSAGES = "messages"
 """The channel of a conversation, in graphs that take part in one."""
+
+MESSAGE = "__message__"
+"""Beside the output of a task: the id and the usage of the message that the model answered with; no channel takes it."""
 
 TASK = "task"
 """The key that identifies the task of an output in the state: its `id` in that process, its `key`, and its `number`."""

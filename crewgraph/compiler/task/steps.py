@@ -11,7 +11,7 @@ from langgraph.utils.runnable import RunnableCallable
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.agent.capabilities import fetches_tools
-from crewgraph.compiler.crew.state import INPUTS, schema
+from crewgraph.compiler.crew.state import INPUTS, MESSAGE, schema
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.body import task_body
 from crewgraph.core.pregel import InlineGraph
@@ -50,7 +50,7 @@ def step_graph(
     graph = StateGraph(
         _state(assignment, sources),
         input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources]),
-        output_schema=schema(f"{assignment.slug}_result", [assignment.slug]),
+        output_schema=schema(f"{assignment.slug}_result", [assignment.slug], {MESSAGE: Any}),
     )
     for stage in stages:
         graph.add_node(stage, StepNode(stage, stepper))
@@ -83,6 +83,7 @@ def _needed_stages(assignment: TaskBinding) -> list[str]:
 
 def _state(assignment: TaskBinding, sources: Collection[str]) -> Any:
     fields: dict[str, object] = dict.fromkeys([INPUTS, *sources, assignment.slug], dict[str, Any])
+    fields[MESSAGE] = Any
     fields[STEPS] = Annotated[list[dict[str, Any]], operator.add]
     fields[PENDING] = dict[str, Any] | None
     return TypedDict(f"{assignment.slug}_state", fields, total=False)  # pyright: ignore[reportArgumentType]
