@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from crewgraph.llm.errors import MissingKey, UnknownModel
+from crewgraph.text import suggestion
 
 __all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "find_provider", "locate", "slashed"]
 
@@ -177,6 +178,8 @@ _ALIASES = {
 PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _ALL}
 """All providers by name."""
 
+_KNOWN = [*PROVIDERS, *_ALIASES]
+
 _BARE_NAMES = (
     (re.compile(r"^(?:gpt-|chatgpt-|ft:gpt-|o[134](?:$|-))"), "openai"),
     (re.compile(r"^claude"), "anthropic"),
@@ -274,7 +277,10 @@ def locate(model: str, *, provider: str | None = None, base_url: str | None = No
     prefix, slash, rest = name.partition("/")
     named_provider = find_provider(provider) if provider else None
     if provider and named_provider is None:
-        raise UnknownModel(f"`{provider}` is not a known provider. Known providers: {', '.join(sorted(PROVIDERS))}.")
+        near = suggestion(provider, _KNOWN)
+        raise UnknownModel(
+            f"`{provider}` is not a known provider.{near} Known providers: {', '.join(sorted(PROVIDERS))}."
+        )
     if named_provider is None and slash and rest:
         named_provider = find_provider(prefix)
         if named_provider is not None:
@@ -288,10 +294,19 @@ def locate(model: str, *, provider: str | None = None, base_url: str | None = No
     if name and (base_url or _first_variable(_OPENAI_BASES)):
         return Target(PROVIDERS["openai"], name)
     raise UnknownModel(
-        f"The provider of the model `{model}` is unknown. Put it in front of the name: "
-        f"`<provider>/{name or '<model>'}`, where <provider> is one of {', '.join(sorted(PROVIDERS))}. "
+        f"The provider of the model `{model}` is unknown.{_remedy(name)} Providers are {', '.join(sorted(PROVIDERS))}. "
         f"Ways to specify a model:\n{CHOICES}"
     )
+
+
+def _remedy(name: str) -> str:
+    """Return what to write instead of the name of a model whose provider is unknown, as a sentence after a space."""
+    prefix, separator, model = name.replace(":", "/", 1).partition("/") if "/" not in name else name.partition("/")
+    if find_provider(prefix) is not None:
+        return f" Write `{prefix}/{model or '<model>'}`: the provider, a slash, the model."
+    if separator and (question := suggestion(prefix.lower(), _KNOWN)):
+        return question
+    return f" Put it in front of the name: `<provider>/{name or '<model>'}`."
 
 
 def _native_name(provider: Provider, name: str) -> str:

@@ -32,6 +32,7 @@ from crewgraph.tools.results import Rendered, is_blocks, observation, render_blo
 from crewgraph.tools.structured import (
     CrewStructuredTool,
     UsageCounted,
+    check_parameters,
     claim_use,
     keyword_names,
     prompt_text,
@@ -406,6 +407,7 @@ class _FunctionTool(AdaptedTool):
                 self._afunction = source._arun  # pyright: ignore[reportPrivateUsage]
         else:
             self._function = source.func
+        check_parameters(self.title, self._function, source.args_schema)
         self._accepted_names = keyword_names(self._function)
         _refuse_command_functions(self.title, self._function)
 

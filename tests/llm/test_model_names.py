@@ -1,5 +1,6 @@
 """Model names, providers and environment variables; no request is sent."""
 
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -202,6 +203,15 @@ def test_an_unknown_name_lists_the_choices():
         as_model("mystery")
     assert "openrouter" in str(caught.value)
     assert "base_url" in str(caught.value)
+    for written, remedy in (
+        ("antropic/claude", "Did you mean `anthropic`?"),
+        ("Olama/llama", "Did you mean `ollama`?"),
+        ("openai:gpt-4o", "Write `openai/gpt-4o`:"),
+        ("ollama", "Write `ollama/<model>`:"),
+        ("mystery", "Put it in front of the name: `<provider>/mystery`."),
+    ):
+        with pytest.raises(UnknownModel, match=re.escape(f"`{written}` is unknown. {remedy}")):
+            as_model(written)
     with pytest.raises(UnknownModel, match="`nobody` is not a known provider"):
         LLM("x", provider="nobody").chat_model()
     with pytest.raises(ModelError, match="An empty string is not a language model"):
