@@ -22,7 +22,7 @@ __all__ = ["PAGES", "ROOT", "Block", "blocks", "environment", "program", "run", 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-_FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\s*$')
+_FENCE = re.compile(r'^```([\w-]*)(?: title="([^"]+)")?\s*$')
 _MARK = "\x1e"
 
 
