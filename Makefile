@@ -63,7 +63,7 @@ kills: $(VENV)/.installed  ## run the whole kill matrix, kill writers of a store
 parity: $(VENV)/.installed  ## run programs on both CrewAIs and here, and compare: tests/parity/results.md (many minutes)
 	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)
 
-coverage: $(VENV)/.installed  ## count how much of CrewAI's public API is provided: docs/coverage.md
+coverage: $(VENV)/.installed  ## count how much of CrewAI's public API is provided: docs/reference/coverage.md
 	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.coverage --write
 
 notebooks: $(VENV)/.installed  ## run the notebooks and save their outputs: make notebooks [ARGS=first_crew]
