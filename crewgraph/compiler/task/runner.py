@@ -20,7 +20,7 @@ from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import DEFAULT_MAX_DELEGATIONS
-from crewgraph.llm.conversation import openai_messages
+from crewgraph.llm.conversation import openai_messages, plain_messages, text_of
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of, overrides_any
 from crewgraph.schema import PlainDict, PlainMapping
@@ -78,6 +78,7 @@ class TaskRunner:
         self._definition, self._crew = assignment.agent, assignment.crew
         self._team: DelegationTeam | None = None
         self._dialogue: Dialogue | None = None
+        self._history: Sequence[Message] = ()
 
     @property
     def conversation(self) -> list[dict[str, object]]:
@@ -117,7 +118,11 @@ class TaskRunner:
 
     def _run_attempt(self, refused: Refused | None) -> Body[str]:
         yield from self.agent.prepare()
-        agent = self.agent
+        agent, conversation = self.agent, self._briefing.conversation
+        said = [message for message in conversation if message["role"] != "system"]
+        # Some providers accept system messages at the start only, and tool calls only where tools are offered.
+        self._history = said if agent.native_tools and agent.tools else plain_messages(said)
+        system = [text_of(message["content"]) for message in conversation if message["role"] == "system"]
         opening = Opening(
             agent=self._definition,
             task=self._task,
@@ -126,10 +131,10 @@ class TaskRunner:
             native=agent.native_tools,
             book=self._book,
             refused=refused,
-            capability_notes=agent.notes,
+            capability_notes=(*agent.notes, *system),
             files=agent.files,
         )
-        dialogue = Dialogue(opening.messages, self._briefing.context)
+        dialogue = Dialogue(opening.messages, self._briefing.context, self._history)
         opening_messages = dialogue.transcript.messages
         answer = yield from self.agent.run_with_timeout(
             partial(self._answer_in_scope, opening, dialogue, refused), opening_messages
@@ -162,7 +167,7 @@ class TaskRunner:
         context_notes = (*lessons, *found)
         notes = (*context_notes, *(yield from agent.prompt_notes(briefing, refused, context_notes)))
         if notes:
-            dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
+            dialogue = Dialogue(replace(opening, notes=notes).messages, briefing.context, self._history)
         if (reviewer := self._reviewer) is not None:
             messages = yield from reviewer.opening_messages(dialogue.transcript.messages)
             if messages != dialogue.transcript.messages:
