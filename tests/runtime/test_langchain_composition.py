@@ -378,7 +378,11 @@ def test_a_block_that_a_model_does_not_take_is_an_error_before_a_model_is_asked(
     ):
         with pytest.raises(RunError, match=says):
             shop_crew(model).compile(messages=True).invoke({"messages": [HumanMessage([block])]})
-    executor = agent(None, agent_executor=RunnableLambda(lambda given: given["input"]))
+
+    def echo(text: str) -> str:
+        return text
+
+    executor = agent(None, agent_executor=RunnableLambda(echo))
     made = crew(task("answer", executor, description="Answer {question}."))
     with pytest.raises(RunError, match="takes texts only"):
         made.compile(messages=True).invoke({"messages": [HumanMessage([IMAGE])]})

@@ -118,11 +118,8 @@ class TaskRunner:
 
     def _run_attempt(self, refused: Refused | None) -> Body[str]:
         yield from self.agent.prepare()
-        agent, conversation = self.agent, self._briefing.conversation
-        said = [message for message in conversation if message["role"] != "system"]
-        # Some providers accept system messages at the start only, and tool calls only where tools are offered.
-        self._history = said if agent.native_tools and agent.tools else plain_messages(said)
-        system = [text_of(message["content"]) for message in conversation if message["role"] == "system"]
+        agent = self.agent
+        notes = (*agent.notes, *self._read_conversation()) if self._briefing.conversation else agent.notes
         opening = Opening(
             agent=self._definition,
             task=self._task,
@@ -131,7 +128,7 @@ class TaskRunner:
             native=agent.native_tools,
             book=self._book,
             refused=refused,
-            capability_notes=(*agent.notes, *system),
+            capability_notes=notes,
             files=agent.files,
         )
         dialogue = Dialogue(opening.messages, self._briefing.context, self._history)
@@ -144,6 +141,14 @@ class TaskRunner:
         if self._dialogue is not None:
             yield Notify(partial(self._definition.record_messages, tuple(self._dialogue.transcript.messages)))
         return answer
+
+    def _read_conversation(self) -> list[str]:
+        """Set the history before the task's prompt, and return the texts of the system messages in it."""
+        agent, conversation = self.agent, self._briefing.conversation
+        # Some providers accept system messages at the start only, and tool calls only where tools are offered.
+        said = [message for message in conversation if message["role"] != "system"]
+        self._history = said if agent.native_tools and agent.tools else plain_messages(said)
+        return [text_of(message["content"]) for message in conversation if message["role"] == "system"]
 
     def remember(self, answer: str) -> Body[None]:
         """Save an answer in the agent's memories."""
