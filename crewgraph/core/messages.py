@@ -4,9 +4,12 @@ from typing import Any, NotRequired, TypedDict
 
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["Content", "Cut", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
+__all__ = ["Block", "Content", "Cut", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
 
-Content = str | list[str | dict[str, Any]]
+Block = dict[str, Any]
+"""A part of a message: a text, an image, a file ..."""
+
+Content = str | list[str | Block]
 """Text, or a list of text and provider blocks as LangChain messages hold them."""
 
 

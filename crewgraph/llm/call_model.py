@@ -328,7 +328,7 @@ class CallModel(WatchedModel):
 
     def _conversation(self, messages: Sequence[Message]) -> list[dict[str, object]]:
         if not self.native_tools:
-            return plain_messages(messages)
+            return list(map(dict[str, object], plain_messages(messages)))
         entries = openai_messages(messages)
         add_fields(entries, [message.get("extra", {}) for message in messages], self.name, lambda: (self.name, ""))
         return entries

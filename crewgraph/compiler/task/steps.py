@@ -49,7 +49,7 @@ def step_graph(
     stepper = Stepper(partial(task_body, assignment), stages, stored=stored)
     graph = StateGraph(
         _state(assignment, sources),
-        input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources]),
+        input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources], assignment.conversation),
         output_schema=schema(f"{assignment.slug}_result", [assignment.slug], {MESSAGE: Any}),
     )
     for stage in stages:
@@ -84,6 +84,7 @@ def _needed_stages(assignment: TaskBinding) -> list[str]:
 def _state(assignment: TaskBinding, sources: Collection[str]) -> Any:
     fields: dict[str, object] = dict.fromkeys([INPUTS, *sources, assignment.slug], dict[str, Any])
     fields[MESSAGE] = Any
+    fields.update(assignment.conversation)
     fields[STEPS] = Annotated[list[dict[str, Any]], operator.add]
     fields[PENDING] = dict[str, Any] | None
     return TypedDict(f"{assignment.slug}_state", fields, total=False)  # pyright: ignore[reportArgumentType]
