@@ -1,7 +1,7 @@
 """The classes of the reference, by page, and their public members."""
 
 import importlib
-import inspect
+import runpy
 from functools import cache
 from typing import Any, cast
 
@@ -52,8 +52,6 @@ CLASSES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_PYDANTIC = {"model_config", "model_post_init"}
-
 
 def load_class(path: str) -> type[Any]:
     """The class of a path."""
@@ -63,12 +61,12 @@ def load_class(path: str) -> type[Any]:
 
 def public_names(path: str) -> set[str]:
     """The public fields, attributes, properties and methods of a class, also inherited ones, that crewgraph defines."""
-    kind = load_class(path)
-    names = set(cast("dict[str, object]", getattr(kind, "model_fields", {})))
-    for base in kind.__mro__:
-        if base.__module__.startswith("crewgraph."):
-            names |= {*vars(base), *inspect.get_annotations(base)}
-    return {name for name in names if not name.startswith("_")} - _PYDANTIC
+    return _hooks()["public_names"](path)
+
+
+@cache
+def _hooks() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "docs" / "site" / "hooks.py"))
 
 
 @cache

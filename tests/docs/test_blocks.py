@@ -1,17 +1,16 @@
-"""The python blocks of README and docs run, and print what the pages say.
+"""The blocks of README and docs run, and print what the pages say; `docs.pages` has how blocks are marked.
 
-A page's blocks are one program. A block of kind `text` or `mermaid` right behind one of kind `python` is what that one
-prints; `...` in it stands for anything. The model that the pages name answers at a loopback endpoint.
+The model that the pages name answers at a loopback endpoint.
 """
 
-import doctest
+import re
 from pathlib import Path
 
 import pytest
 from servers.openai_api import OpenAIServer, Request
 
 from crewgraph.compiler.preflight import refused_keywords
-from docs.pages import PAGES, ROOT, Block, blocks, run
+from docs.pages import PAGES, ROOT, Block, blocks, run, says
 
 ANSWERS = {
     "Find the main complaints about Acme Desk": "1. SSO login loop (42 tickets)\n2. CSV export times out (17 tickets)",
@@ -21,6 +20,7 @@ ANSWERS = {
     "Decide whether we pay it": "pay",
     "Summarize the findings": "SSO login loops lead this week with 42 tickets; CSV exports that time out follow with 17.",
     "Where is order 7?": "Order 7 was shipped on Monday.",
+    "Answer the customer": "Order 7 is on its way.",
 }
 
 
@@ -41,12 +41,10 @@ def test_the_blocks_of_a_page_run_and_print_what_the_page_says(
     more = {"CREWGRAPH_QUEUE": request.getfixturevalue("postgres").dsn} if page.name == "queue.md" else {}
     with OpenAIServer(answer) as server:
         blocks = run(page, tmp_path, OPENAI_API_KEY="test", OPENAI_BASE_URL=server.url, **more)
-    checker = doctest.OutputChecker()
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     wrong = [
         f"{page.name}:{block.line} says\n{block.printed}\nand prints\n{printed}"
         for block, printed in blocks
-        if block.printed is not None and not checker.check_output(block.printed + "\n", printed, flags)
+        if block.printed is not None and not says(block.printed, printed)
     ]
     assert wrong == []
 
@@ -56,6 +54,23 @@ def test_every_page_is_one_of_the_programs_or_holds_no_python():
     assert [page.name for page in PAGES if "```py\n" in page.read_text("utf-8")] == []
 
 
+def test_no_block_is_wider_than_the_site_shows():
+    fenced = re.compile(r"^ *```.*?\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+    wide = [
+        f"{page.name}: {line}"
+        for page in PAGES
+        for block in fenced.findall(page.read_text("utf-8"))
+        for line in block.splitlines()
+        if len(line) > 84
+    ]
+    assert wide == []
+
+
+def test_no_page_shows_how_the_tests_set_it_up():
+    shown = [page.name for page in PAGES if re.search(r"\.write_text\(|import subprocess", page.read_text("utf-8"))]
+    assert shown == []
+
+
 def test_a_block_is_found_with_its_line_and_with_what_it_prints():
     page = (
         "# A\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\nprint(2)\n```\nIt prints\n\n```text\n2\n```\n"
@@ -63,11 +78,12 @@ def test_a_block_is_found_with_its_line_and_with_what_it_prints():
     assert blocks(page) == [Block(4, "print(1)", "1"), Block(12, "print(2)", None)]
     drawn = "```python\nprint(crew.to_mermaid())\n```\n\n```mermaid\nflowchart LR\n```\n"
     assert blocks(drawn) == [Block(2, "print(crew.to_mermaid())", "flowchart LR")]
+    done = '```yaml title="a.yaml"\nb: 1\n```\n\n```console\n$ cat \\\n  a.yaml\nb: 1\n$ pwd\n```\n'
+    assert [block.printed for block in blocks(done)] == [None, "b: 1\n"]
+    assert blocks(done)[0].code == "_page.show_file('a.yaml', 'b: 1\\n')"
 
 
 def test_links_between_the_pages_lead_somewhere():
-    import re
-
     broken = [
         f"{page.name}: {target}"
         for page in [*PAGES, ROOT / "AGENTS.md", ROOT / "CHANGELOG.md"]
@@ -78,8 +94,6 @@ def test_links_between_the_pages_lead_somewhere():
 
 
 def test_the_pages_list_exactly_what_is_refused():
-    import re
-
     rules = [keyword for keywords in refused_keywords().values() for keyword in keywords]
     page = (ROOT / "docs" / "differences.md").read_text("utf-8")
     table = page.partition("## Not offered, and refused")[2].partition("```python")[0]

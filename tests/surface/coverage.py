@@ -18,7 +18,7 @@ from surface.manifest import VERSIONS, ClassNames, manifest
 
 __all__ = ["GAP", "REPORT", "Name", "members", "names", "report", "table"]
 
-REPORT = Path(__file__).parents[2] / "docs" / "coverage.md"
+REPORT = Path(__file__).parents[2] / "docs" / "reference" / "coverage.md"
 """The folder of the tables."""
 
 _FOREIGN = frozenset(
@@ -185,7 +185,7 @@ public modules of two releases of CrewAI. `make coverage` generates it, and a te
 | fields and methods | fields, methods and properties of the provided classes |
 | same signature | the share of these with CrewAI's default or parameters; the others are in `tests/surface/gaps.toml` |
 
-A provided name may still behave differently: see [differences](differences.md).
+A provided name may still behave differently: see [differences](../differences.md).
 """
 
 
