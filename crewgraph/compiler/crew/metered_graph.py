@@ -373,6 +373,10 @@ class MeteredGraph(OwnedGraph, InlineGraph):
             with scoped(CURRENT, CURRENT.get()._replace(meter=meter)):
                 await steps.aclose()
 
+    def check_input(self, value: object, context: object = None) -> None:
+        """Raise what a run with this input and context would raise before its first step."""
+        self._opened(value, None, context)
+
     def _opened(self, input: object, config: RunnableConfig | None, context: object = None) -> tuple[object, RunMeter]:
         """Return the input as the nodes take it, and the meter of the run."""
         parent, current = var_child_runnable_config.get() or {}, config or {}

@@ -349,6 +349,10 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
         if "progress" in values and not (isinstance(value, Command) and value.goto):  # else: where the caller says
             yield from check_flow_continues(self._run_in(config), saver, place, values["progress"], can_fork=False)
 
+    def check_input(self, value: object, context: object = None) -> None:
+        """Raise what a run with this input would raise before its first step."""
+        self._opened(value, None)
+
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""
         fields: object = fields_of(value)
