@@ -52,6 +52,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     ),
 }
 
+
 def load_class(path: str) -> type[Any]:
     """The class of a path."""
     module, _, name = path.rpartition(".")
