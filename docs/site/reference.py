@@ -27,6 +27,14 @@ class Reference(griffe.Extension):
         """Rewrite the attributes of all classes of a package."""
         if pkg.path == "crewgraph":
             _rewrite(pkg, pkg)
+            _link_errors(pkg["errors"])
+
+
+def _link_errors(module: griffe.Module) -> None:
+    """Let each error lead to what to do about it, whose heading has its name."""
+    for name, member in module.members.items():
+        if isinstance(member, griffe.Class) and member.docstring and name.endswith(_ERRORS):
+            member.docstring.value += f" [What to do][{name.lower()}]"
 
 
 def _declared(statement: ast.If) -> list[str]:
