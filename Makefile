@@ -45,6 +45,7 @@ docs: $(VENV)/.installed  ## build the documentation site in build/site
 lint: $(VENV)/.installed  ## ruff and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	git ls-files '*.md' | xargs $(BIN)/ruff format --check --line-length 84
 	PYTHONPATH=compat $(BIN)/lint-imports --no-cache
 
 types: $(VENV)/.installed  ## pyright, strict
@@ -53,6 +54,7 @@ types: $(VENV)/.installed  ## pyright, strict
 format: $(VENV)/.installed  ## format the code
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+	git ls-files '*.md' | xargs $(BIN)/ruff format --line-length 84
 
 kills: $(VENV)/.installed  ## run the whole kill matrix, kill writers of a store 1,000 times, test a queue (minutes), and write the tables; INLINE=0 runs it with LangGraph's own loop
 	PYTHONPATH=tests:compat KILLS_INLINE=$(INLINE) $(BIN)/python -m kills.matrix

@@ -32,7 +32,7 @@ def _import(name: str, statement: str, environment: Environment = OWN) -> Conten
 
 
 def _counts(*numbers: int) -> dict[str, str]:
-    return {f"{number} tasks": str(number) for number in numbers}
+    return {"1 task" if number == 1 else f"{number} tasks": str(number) for number in numbers}
 
 
 _PER_TASK = {"cpu": "ms of processor time per task"}
@@ -54,6 +54,18 @@ MEASURES: tuple[Measure, ...] = (
             _theirs(CREWAI_115, "tasks", "{case}", cases=("10", "100")),
         ),
         goal="at most 0.40 ms where hand-written takes 0.28 (×1.43), and flat from 10 to 1000 tasks.",
+    ),
+    Measure(
+        name="once",
+        title="A crew that is built and run once",
+        figures={"cpu": "ms of processor time per crew, from its agents to its result"},
+        cases=_counts(1, 5, 10),
+        contenders=(
+            _theirs(CREWAI_121, "once", "{case}"),
+            _ours("the default database", "once", "{case}", "kept"),
+            _ours("nothing kept", "once", "{case}", "nothing"),
+        ),
+        goal="below crewai 1.2.1, which keeps nothing of a run but its last outputs.",
     ),
     Measure(
         name="kept",

@@ -455,8 +455,8 @@ class Crew(QueueMethods, CrewDefinition):
             interrupt_after: Nodes to interrupt after.
             name: The graph's name, as a node of another graph and in traces; None for that of the crew.
             messages: Whether the graph takes part in a conversation, as supervisors and chat clients expect it: the last human
-                message in `messages` is the value of the crew's only placeholder, or of the named one, and the result is added
-                to them.
+                message in `messages` is the value of the crew's only placeholder, or of the named one. Each agent sees the
+                messages before its first task, and the result is added to them.
             context_schema: The schema of LangGraph's `context`, for tools that read `runtime.context`; None for `CrewRunContext`,
                 by which a caller or an assistant chooses `model`, `inputs`, `max_tokens`, `max_cost` and `max_seconds`.
 

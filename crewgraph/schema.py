@@ -37,6 +37,7 @@ __all__ = [
     "is_object",
     "json_schema",
     "model_outline",
+    "not_a_model",
     "schema_outline",
     "text_fields_model",
     "trusted",
@@ -64,6 +65,16 @@ def is_object(value: object) -> TypeIs[PlainDict]:
 def is_mapping(value: object) -> TypeIs[PlainMapping]:
     """Return whether a value is a mapping; its keys are taken to be names."""
     return isinstance(value, Mapping)
+
+
+def not_a_model(field: str, value: object) -> str | None:
+    """Return what to write instead of a value that is no pydantic model, for a field that takes one; None if it is one."""
+    if isinstance(value, BaseModel):
+        return f"`{field}` is a pydantic model, the class: write `{type(value).__name__}`, not an instance of it"
+    written = re.sub(r"\b(?:\w+\.)+|<class '|'>", "", repr(value))
+    if isinstance(value, type) and issubclass(value, BaseModel):
+        return None
+    return f"`{field}` is a pydantic model, not `{written:.60}`; wrap it in one: `class Items(BaseModel): items: {written:.60}`"
 
 
 def is_list(value: object) -> TypeIs[list[Any]]:

@@ -30,6 +30,7 @@ __all__ = [
     "slug",
     "storable_id",
     "storable_text",
+    "suggestion",
 ]
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
@@ -444,3 +445,11 @@ def _requoted(match: re.Match[str]) -> str:
     if match[1] == "'":
         return "'"
     return match[0] if match[1] in _ESCAPED or len(match[1]) > 1 else f"\\{match[0]}"
+
+
+def suggestion(written: str, names: Iterable[str]) -> str:
+    """Return a sentence, after a space, that asks whether a similar name was meant; "" if there is none."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(written, list(names), n=1)
+    return f" Did you mean `{near[0]}`?" if near else ""

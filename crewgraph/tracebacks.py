@@ -9,9 +9,9 @@ import os
 import signal
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
-from inspect import iscoroutinefunction
+from inspect import CO_VARKEYWORDS, iscoroutinefunction
 from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
@@ -45,6 +45,7 @@ def traced_to_the_caller(function: _T) -> _T:
         @wraps(method)
         async def awaited(*args: object, **options: object) -> object:
             with shortened():
+                _refuse_unknown(method, options)
                 return await method(*args, **options)
 
         return cast("_T", awaited)
@@ -52,9 +53,25 @@ def traced_to_the_caller(function: _T) -> _T:
     @wraps(method)
     def called(*args: object, **options: object) -> object:
         with shortened():
+            _refuse_unknown(method, options)
             return method(*args, **options)
 
     return cast("_T", called)
+
+
+def _refuse_unknown(method: Callable[..., Any], options: Mapping[str, object]) -> None:
+    """Raise TypeError for a keyword that a method does not have, with what to write where it was meant as an input."""
+    code = method.__code__
+    if code.co_flags & CO_VARKEYWORDS:
+        return
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is None:
+        return
+    advice = f"takes {', '.join(f'`{name}`' for name in known)}"
+    if "inputs" in known:
+        advice = f"takes values for placeholders as one dict: `inputs={{{unknown!r}: ...}}`"
+    raise TypeError(f"`{method.__qualname__}` has no parameter `{unknown}`. It {advice}.")
 
 
 def is_awaited() -> bool:

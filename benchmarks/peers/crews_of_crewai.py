@@ -94,6 +94,12 @@ def tasks(count: str) -> dict[str, float]:
     return timed(lambda: run(crew, outputs), units=int(count), repeats=repeats(int(count)))
 
 
+def once(count: str) -> dict[str, float]:
+    """Each crew is built and run once."""
+    outputs = heard()
+    return timed(lambda: run(crew_of(int(count), zero_llm()), outputs), units=1, repeats=50)
+
+
 def tools() -> dict[str, float]:
     called: list[int] = []
 

@@ -89,6 +89,12 @@ def compiled(count: str) -> dict[str, float]:
     return timed(invoke, units=int(count), repeats=repeats(int(count)))
 
 
+def once(count: str, keep: str) -> dict[str, float]:
+    """Each crew is built and run once, as programs with `@CrewBase` do."""
+    checkpointer, outputs = (False if keep == "nothing" else None), heard()
+    return timed(lambda: run(crew_of(int(count), ZeroLLM()), outputs, checkpointer), units=1, repeats=50)
+
+
 def kept(count: str) -> dict[str, float]:
     from crewgraph.storage.checkpoints import SqliteCheckpointer
 

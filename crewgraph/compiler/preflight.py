@@ -184,11 +184,6 @@ _IDLE_AGENT: tuple[_IdleRule, ...] = (
     ),
     ("max_tokens", lambda agent: agent.max_tokens is not None, "give it to the model: `LLM(..., max_tokens=...)`"),
     ("execution_context", lambda agent: getattr(agent, "execution_context", None) is not None, _IN_CHECKPOINTS),
-    (
-        "use_better_compaction",
-        lambda agent: not getattr(agent, "use_better_compaction", True),
-        "there is only one way of condensing conversations",
-    ),
     ("callbacks", lambda agent: bool(agent.callbacks), "give `step_callback`, or a `callback` to the task"),
     (
         "code_execution_mode",

@@ -38,12 +38,15 @@ from crewgraph.errors import HookAborted, RunError
 from crewgraph.redaction import SecretRedactor
 from crewgraph.schema import PlainDict
 from crewgraph.text import shorten
-from crewgraph.tracebacks import raised_by_signal
+from crewgraph.tracebacks import note_once, raised_by_signal
 
 __all__ = ["WAY_OUT", "refused_command", "run_body"]
 
 
 T = TypeVar("T")
+
+_USERS = {"callback", "converter", "guardrail"}
+"""The kinds of calls of a user's function whose failure names it."""
 
 _DENIED = HookAborted.__name__
 """The type in the record of an effect that a hook denied afterwards."""
@@ -146,7 +149,7 @@ def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
             except (GraphBubbleUp, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - thrown into the body as an EffectFailed
-                value, send = (failure := _as_effect_failure(error)), body.throw
+                value, send = (failure := _as_effect_failure(error, effect)), body.throw
                 failed = _unrecorded(failure, effect, here)
     except EffectFailed as failure:
         # The body did not handle it: raise the original, whose type says whether a retry makes sense.
@@ -177,15 +180,18 @@ def _notify(effect: Notify, frame: _Frame, places: _EffectPaths) -> object:
     return report_once(effect.notify, f"{frame.journal.body}#{places.passing()}", reported)
 
 
-def _as_effect_failure(error: Exception) -> EffectFailed | HookAborted:
+def _as_effect_failure(error: Exception, effect: Effect | None = None) -> EffectFailed | HookAborted:
     """Return what is thrown into a body for an error; raise what a signal handler raised, which ends the run.
 
-    A hook's deny stays what it is: bodies report it, but handle only failures.
+    A hook's deny stays what it is: bodies report it, but handle only failures. The error of a user's function gets a note with
+    the name of the function.
     """
     if (cause := raised_by_signal(error)) is not None:
         raise cause
     if isinstance(error, (EffectFailed, HookAborted)):
         return error
+    if isinstance(effect, Call) and effect.kind in _USERS and f"`{effect.name}`" not in str(error):
+        note_once(error, f"in {effect.kind} `{effect.name}`")
     kind = type(error)
     module = "langchain_core" if raised_by_handler(error) else kind.__module__
     failure = EffectFailed(kind.__name__, SecretRedactor().redact(str(error)), module.partition(".")[0])

@@ -4,9 +4,12 @@ from typing import Any, NotRequired, TypedDict
 
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["Content", "Cut", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
+__all__ = ["Block", "Content", "Cut", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
 
-Content = str | list[str | dict[str, Any]]
+Block = dict[str, Any]
+"""A part of a message: a text, an image, a file ..."""
+
+Content = str | list[str | Block]
 """Text, or a list of text and provider blocks as LangChain messages hold them."""
 
 
@@ -91,6 +94,9 @@ class Reply(TypedDict):
 
     extra: PlainDict
     """LangChain's `additional_kwargs`, to be sent back with the history."""
+
+    id: NotRequired[str]
+    """The id of LangChain's message, under which it was streamed."""
 
     model: NotRequired[str]
     """The model that answered, if it is not the one that was asked."""

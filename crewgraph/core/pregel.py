@@ -20,7 +20,9 @@ from threading import Lock
 from traceback import walk_tb
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import ensure_config
 from langgraph._internal._config import ensure_config as merged_config
@@ -32,6 +34,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel, main
 from langgraph.pregel._algo import PULL, _xxhash_str  # pyright: ignore[reportPrivateUsage]
 from langgraph.pregel._loop import AsyncPregelLoop, SyncPregelLoop
+from langgraph.pregel._messages import StreamMessagesHandler
 from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
@@ -156,6 +159,18 @@ def _with_loops_above(config: RunnableConfig) -> RunnableConfig:
     if (call := conf.get(_CALL)) is None:
         return config
     return {**config, "configurable": {**conf, _LOOPS_ABOVE: (*conf.get(_LOOPS_ABOVE, ()), call)}}
+
+
+def show_message(message: BaseMessage) -> None:
+    """Show a message of the running node in the streams of mode `messages`, as those that a node returns."""
+    config = ensure_config()
+    callbacks, metadata = config.get("callbacks"), config.get("metadata") or {}
+    handlers: Iterable[object] = getattr(callbacks, "handlers", None) or ()
+    for handler in handlers:
+        if isinstance(handler, StreamMessagesHandler) and "langgraph_node" in metadata:
+            run_id, name = uuid4(), metadata["langgraph_node"]
+            handler.on_chain_start({}, {}, run_id=run_id, metadata=metadata, name=name)
+            handler.on_chain_end([message], run_id=run_id)
 
 
 def failed_save(config: RunnableConfig) -> BaseException | None:

@@ -1,6 +1,5 @@
 """The base of agents, tasks and crews: identity, `config=`, warnings about unknown keywords, and fingerprints for audits."""
 
-import difflib
 import hashlib
 import inspect
 import warnings
@@ -31,6 +30,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.hooks.registry import copy_hooks
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, PlainDict, fault_text
+from crewgraph.text import suggestion
 from crewgraph.tools.failure import ToolFailurePolicy
 
 __all__ = [
@@ -283,16 +283,18 @@ def content_key(*parts: str) -> str:
 
 
 def refuse_single(value: object, info: ValidationInfo) -> object:
-    """Return the value of a field that holds a list, unless it is a model: pydantic would take its fields for the items.
+    """Return the value of a field that holds a list, unless it is one item: pydantic would take a model's fields for the items.
 
     Raises:
-        PydanticCustomError: It is a single model.
+        PydanticCustomError: It is a single model, text, number or function.
     """
-    if isinstance(value, BaseModel):
+    if isinstance(value, BaseModel | str | int) or inspect.isroutine(value):
         text = "`{field}` is a list, not {kind}; write `{field}=[...]`."
-        kind = type(value).__name__
-        article = "an" if kind[0] in "AEIOU" else "a"
-        raise PydanticCustomError("list_type", text, {"field": info.field_name, "kind": f"{article} `{kind}`"})
+        kind = f"{value!r:.60}"
+        if isinstance(value, BaseModel):
+            name = type(value).__name__
+            kind = f"{'an' if name[0] in 'AEIOU' else 'a'} `{name}`"
+        raise PydanticCustomError("list_type", text, {"field": info.field_name, "kind": kind})
     return value
 
 
@@ -450,8 +452,7 @@ class Definition(RedactedModel):
         for kind in cls.__mro__:
             if hint := KEYWORD_HINTS.get(kind.__name__, {}).get(name):
                 return f" {hint}"
-        near = difflib.get_close_matches(name, sorted(cls.model_fields), n=1)
-        return f" Did you mean `{near[0]}`?" if near else ""
+        return suggestion(name, sorted(cls.model_fields))
 
     @field_validator("id", mode="before")
     @classmethod

@@ -29,7 +29,7 @@ from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.llm.resolve import check_model, default_model_name, llm_from_name
-from crewgraph.schema import from_json_schema, is_mapping
+from crewgraph.schema import from_json_schema, is_mapping, not_a_model
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
 
@@ -146,6 +146,8 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
     elif is_mapping(value):
         model = _model_from_mapping(value)
     else:
+        if value not in (None, False) and (problem := not_a_model(str(info.field_name), value)):
+            raise ValueError(problem)
         if info.field_name == "output_json" and isinstance(value, type) and not _makes_objects(value):
             name = getattr(value, "__name__", "")
             raise ValueError(f"`output_json` makes a dict, and `{name}` is none; pass it as `output_pydantic`")

@@ -73,7 +73,7 @@ class CheckpointCompletedEvent(CheckpointBaseEvent):
 
 
 class CheckpointFailedEvent(CheckpointBaseEvent):
-    """A checkpoint could not be created; the run continues."""
+    """A checkpoint could not be created. Never emitted here: the run ends with the error, and can be resumed."""
 
     type: str = "checkpoint_failed"
 

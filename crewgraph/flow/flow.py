@@ -380,6 +380,7 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         checkpointer: Any = None,
         store: object = None,
         name: str | None = None,
+        messages: bool | str = False,
         context_schema: type[Any] | None = None,
         **options: object,
     ) -> "CompiledStateGraph[Any]":
@@ -389,6 +390,9 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             checkpointer: Where runs are stored; None inherits that of a parent graph.
             store: A LangGraph store for the methods.
             name: The graph's name, as a node of another graph and in traces; None for that of the flow.
+            messages: Whether the graph takes part in a conversation: the text of the last human message in `messages` is the
+                value of the flow's only input (a field of its state or a parameter of its start method), or of the named one;
+                an input called `messages` holds the whole conversation, as dicts; the result is added to it.
             context_schema: The schema of LangGraph's `context`, which methods read as `get_runtime().context` and tools as
                 `runtime.context`.
             options: Other arguments of LangGraph's `compile`, such as `interrupt_before`.
@@ -404,6 +408,7 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             checkpointer=checkpointer,
             store=store,
             name=name,
+            messages=messages,
             context_schema=context_schema,
             **options,
         )

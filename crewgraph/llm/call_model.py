@@ -28,6 +28,7 @@ from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields
 from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.replies import Limit, said_ending, whole_reply
+from crewgraph.llm.usage import langchain_usage
 from crewgraph.llm.watching import WatchedModel
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
@@ -57,6 +58,7 @@ class TracedCall:
         self._messages, self._tools = request
         self._config = config
         self._run: Any = None
+        self._streamed = False
 
     def start(self) -> Config:
         """Start the run and return the config for child runs."""
@@ -85,18 +87,25 @@ class TracedCall:
 
     def text(self, piece: str) -> None:
         """Report a chunk of the answer."""
-        message = load("langchain_core.messages").AIMessageChunk(piece, id=self._message_id)
+        self._streamed = True
+        self._show(piece)
+
+    def _show(self, piece: str, **fields: Any) -> None:
+        message = load("langchain_core.messages").AIMessageChunk(piece, id=self._message_id, **fields)
         chunk = load("langchain_core.outputs").ChatGenerationChunk(message=message)
         self._run.on_llm_new_token(piece, chunk=chunk)
 
     def end(self, reply: Reply) -> None:
         """End the run with a reply."""
-        outputs = load("langchain_core.outputs")
+        outputs, usage = load("langchain_core.outputs"), langchain_usage(reply["usage"])
+        reply["id"] = self._message_id
+        if self._streamed:
+            self._show("", usage_metadata=usage, chunk_position="last")
         message = load("langchain_core.messages").AIMessage(
             reply["content"],
             id=self._message_id,
             tool_calls=[call for call in reply["tool_calls"] if isinstance(call["args"], dict)],
-            usage_metadata=reply["usage"] and _langchain_usage(reply["usage"]),
+            usage_metadata=usage,
         )
         generation = outputs.ChatGeneration(message=message, text=text_of(reply["content"]))
         self._run.on_llm_end(outputs.LLMResult(generations=[[generation]]))
@@ -108,20 +117,6 @@ class TracedCall:
     @property
     def _message_id(self) -> str:
         return f"run-{self._run.run_id}"
-
-
-def _langchain_usage(usage: Usage) -> dict[str, object]:
-    """Convert usage to LangChain's `usage_metadata`."""
-    return {
-        "input_tokens": usage["prompt_tokens"],
-        "output_tokens": usage["completion_tokens"],
-        "total_tokens": usage["total_tokens"],
-        "input_token_details": {
-            "cache_read": usage["cached_prompt_tokens"],
-            "cache_creation": usage["cache_creation_tokens"],
-        },
-        "output_token_details": {"reasoning": usage["reasoning_tokens"]},
-    }
 
 
 def read_answer(returned: object, usage: Usage | None = None) -> Reply:
@@ -333,7 +328,7 @@ class CallModel(WatchedModel):
 
     def _conversation(self, messages: Sequence[Message]) -> list[dict[str, object]]:
         if not self.native_tools:
-            return plain_messages(messages)
+            return list(map(dict[str, object], plain_messages(messages)))
         entries = openai_messages(messages)
         add_fields(entries, [message.get("extra", {}) for message in messages], self.name, lambda: (self.name, ""))
         return entries

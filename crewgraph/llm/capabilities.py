@@ -12,6 +12,7 @@ __all__ = [
     "context_window_of",
     "has_strict_api",
     "input_modalities",
+    "refuses",
     "supports_images",
     "supports_pdfs",
     "supports_stop_words",
@@ -90,11 +91,14 @@ _NO_TOOL_MODELS = re.compile(r"^o1-(?:mini|preview)")
 _IMAGE_MODELS = re.compile(
     r"^(?:gpt-5|gpt-4o(?!-(?:mini-)?(?:audio|transcribe|tts))|chatgpt-4o|gpt-4\.[15]|gpt-4-(?:turbo|vision)|o1(?!-(?:mini|preview))"
     r"|o3(?!-mini)|o4|claude-(?!2|instant)|gemini|gemma-?3|llama-?4|pixtral|mistral-(?:medium-(?:3|2505|latest)|small-(?:3|2503|latest))"
-    r"|magistral|llava|bakllava|moondream|minicpm-v|grok-4|nova-(?:lite|pro|premier)|qwen.*-?vl|.*vision)"
+    r"|magistral|llava|bakllava|moondream|minicpm-v|grok-4|nova-(?:lite|pro|premier)|qwen.*-?vl|.*(?:vision|omni|multimodal))"
 )
 _PDF_MODELS = re.compile(
     r"^(?:gpt-5|gpt-4o(?!-(?:mini-)?(?:audio|transcribe|tts))|gpt-4\.1|o1(?!-(?:mini|preview))|o3(?!-mini)|o4|claude-(?!2|instant|3-(?:opus|sonnet|haiku))|gemini)"
 )
+
+_AUDIO_MODELS = re.compile(r"^(?:gemini|gpt-4o(?:-mini)?-audio|gpt-audio|voxtral|.*(?:omni|multimodal))")
+_VIDEO_MODELS = re.compile(r"^(?:gemini|nova-(?:lite|pro|premier)|qwen.*-?vl|.*omni)")
 
 _LOCAL_PROVIDERS = {"ollama", "llamafile"}
 _LOCAL_TOOL_MODELS = (
@@ -179,6 +183,37 @@ def input_modalities(llm: object, model: str) -> frozenset[str]:
     elif is_mapping(langchain_profile):  # LangChain's
         supported = {kind: bool(langchain_profile.get(f"{kind}_inputs", known)) for kind, known in supported.items()}
     return frozenset(kind for kind, is_supported in supported.items() if is_supported)
+
+
+_MODELS_OF = {"image": _IMAGE_MODELS, "pdf": _PDF_MODELS, "audio": _AUDIO_MODELS, "video": _VIDEO_MODELS}
+
+
+_UNSURE = ("crewgraph.llm.llm", "crewgraph.llm.scripted")
+"""The modules of models of which it is not known what they take."""
+
+
+def refuses(llm: object, kind: str) -> bool:
+    """Return whether a model is known to reject messages with something of a kind: "image", "pdf", "audio" or "video".
+
+    Args:
+        llm: The user's model or its name; of a list of fallbacks, all must accept it.
+        kind: The kind.
+    """
+    if isinstance(llm, (list, tuple)):
+        return any(refuses(member, kind) for member in cast("Sequence[object]", llm))
+    if hasattr(llm, "generate_prompt") and not hasattr(llm, "bind_tools"):
+        return True  # a completion model of LangChain
+    profile, supports_multimodal = getattr(llm, "profile", None), getattr(llm, "supports_multimodal", None)
+    if is_mapping(profile) and f"{kind}_inputs" in profile:
+        return not profile[f"{kind}_inputs"]
+    name = _bare(_llm_name(llm, ""))
+    is_known = any(name.startswith(prefix) for prefix, _ in CONTEXT_WINDOWS)
+    if callable(supports_multimodal) and supports_multimodal() and (kind == "image" or not is_known):
+        return False
+    if is_known:
+        return not _MODELS_OF[kind].match(name)
+    # An `LLM` of another name may take it, and a `ScriptedLLM` takes anything; other classes say what they take.
+    return callable(supports_multimodal) and supports_multimodal.__module__ not in _UNSURE
 
 
 def _llm_name(llm: object, default: str) -> str:

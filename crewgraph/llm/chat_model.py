@@ -326,6 +326,8 @@ class ChatModel(WatchedModel):
             for message, part in zip(turn.answers, parts, strict=True):
                 self._on_answer(message, part["usage"])
         reply = without_reasoning(parts[0] if len(parts) == 1 else joined(parts))
+        if message_id := getattr(turn.answers[-1], "id", None):
+            reply["id"] = message_id
         if self._responses is not None and self._responses.parses_outputs:
             reply["extra"] = {**reply["extra"], "response_id": turn.answers[-1].response_metadata.get("id")}
         if len(self._names) > 1 and (answered_by := _answering_model(turn.answers[-1], self._names)) != self.name:

@@ -210,12 +210,12 @@ def openai_tool_calls(requests: Sequence[ToolRequest]) -> list[PlainDict]:
     ]
 
 
-def plain_messages(messages: Sequence[Message]) -> list[PlainDict]:
+def plain_messages(messages: Sequence[Message]) -> list[Message]:
     """Return messages with role and content only, for models without native tool calls.
 
     Tool calls and their results are written in the text protocol (`Action:`, `Observation:`).
     """
-    plain: list[dict[str, object]] = []
+    plain: list[Message] = []
     for message in messages:
         if message["role"] == "tool":
             plain.append({"role": "user", "content": f"Observation: {text_of(message['content'])}"})

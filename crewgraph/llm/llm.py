@@ -27,7 +27,7 @@ from crewgraph.llm.current_call import CALL
 from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.prices import Price, set_price
-from crewgraph.llm.providers import Target, find_provider, locate
+from crewgraph.llm.providers import Target, find_provider, locate, slashed
 from crewgraph.llm.responses import ResponsesMixin, responses_result, tool_calls
 from crewgraph.llm.structure import read_structure
 from crewgraph.overrides import overridable, override_of
@@ -277,6 +277,7 @@ class LLM(ResponsesMixin, BaseLLM):
         self._resolve_name(model, provider, price)
 
     def _resolve_name(self, model: str, provider: str | None, price: Price | None) -> None:
+        self.model = model = slashed(model, provider)
         self._named = _Named(model, model, provider)
         try:
             target = self.target()

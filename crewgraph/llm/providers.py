@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 
 from crewgraph.llm.errors import MissingKey, UnknownModel
+from crewgraph.text import suggestion
 
-__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "find_provider", "locate"]
+__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "find_provider", "locate", "slashed"]
 
 CHOICES = (
     "  1. set OPENAI_API_KEY (and MODEL to choose the model);\n"
@@ -164,6 +165,7 @@ _ALIASES = {
     "google": "gemini",
     "google_genai": "gemini",
     "google_vertexai": "vertex_ai",
+    "ibm": "watsonx",
     "mistralai": "mistral",
     "nvidia": "nvidia_nim",
     "ollama_chat": "ollama",
@@ -175,6 +177,8 @@ _ALIASES = {
 
 PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _ALL}
 """All providers by name."""
+
+_KNOWN = [*PROVIDERS, *_ALIASES]
 
 _BARE_NAMES = (
     (re.compile(r"^(?:gpt-|chatgpt-|ft:gpt-|o[134](?:$|-))"), "openai"),
@@ -248,23 +252,35 @@ def find_provider(name: str) -> Provider | None:
     return PROVIDERS.get(_ALIASES.get(lowered, lowered))
 
 
+def slashed(name: str, provider: str | None = None) -> str:
+    """Return the name of a model with "provider/" in front, where it has the "provider:" of LangChain's `init_chat_model`."""
+    prefix, colon, model = name.strip().partition(":")
+    known = (
+        find_provider(prefix) if colon and model and prefix != "mistral" else None
+    )  # Ollama has a model `mistral:7b`
+    return f"{prefix}/{model}" if known and (provider is None or find_provider(provider) is known) else name
+
+
 def locate(model: str, *, provider: str | None = None, base_url: str | None = None) -> Target:
     """Determine the provider of a model and its name there.
 
     Args:
-        model: "provider/model", or the bare name of a well-known model. Only the first part is the provider:
-            "openai/meta/llama" is the model "meta/llama" of a server with OpenAI's protocol.
+        model: "provider/model", "provider:model", or the bare name of a well-known model. Only the first part is the
+            provider: "openai/meta/llama" is the model "meta/llama" of a server with OpenAI's protocol.
         provider: The provider, if the name does not include it.
         base_url: An address of a server with OpenAI's protocol, used for names without a known provider.
 
     Raises:
         UnknownModel: The provider cannot be determined.
     """
-    name = model.strip()
+    name = slashed(model.strip(), provider)
     prefix, slash, rest = name.partition("/")
     named_provider = find_provider(provider) if provider else None
     if provider and named_provider is None:
-        raise UnknownModel(f"`{provider}` is not a known provider. Known providers: {', '.join(sorted(PROVIDERS))}.")
+        near = suggestion(provider, _KNOWN)
+        raise UnknownModel(
+            f"`{provider}` is not a known provider.{near} Known providers: {', '.join(sorted(PROVIDERS))}."
+        )
     if named_provider is None and slash and rest:
         named_provider = find_provider(prefix)
         if named_provider is not None:
@@ -278,10 +294,19 @@ def locate(model: str, *, provider: str | None = None, base_url: str | None = No
     if name and (base_url or _first_variable(_OPENAI_BASES)):
         return Target(PROVIDERS["openai"], name)
     raise UnknownModel(
-        f"The provider of the model `{model}` is unknown. Put it in front of the name: "
-        f"`<provider>/{name or '<model>'}`, where <provider> is one of {', '.join(sorted(PROVIDERS))}. "
+        f"The provider of the model `{model}` is unknown.{_remedy(name)} Providers are {', '.join(sorted(PROVIDERS))}. "
         f"Ways to specify a model:\n{CHOICES}"
     )
+
+
+def _remedy(name: str) -> str:
+    """Return what to write instead of the name of a model whose provider is unknown, as a sentence after a space."""
+    prefix, separator, model = name.replace(":", "/", 1).partition("/") if "/" not in name else name.partition("/")
+    if find_provider(prefix) is not None:
+        return f" Write `{prefix}/{model or '<model>'}`: the provider, a slash, the model."
+    if separator and (question := suggestion(prefix.lower(), _KNOWN)):
+        return question
+    return f" Put it in front of the name: `<provider>/{name or '<model>'}`."
 
 
 def _native_name(provider: Provider, name: str) -> str:

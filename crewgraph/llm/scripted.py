@@ -124,6 +124,10 @@ class ScriptedLLM(BaseLLM):
     def __setstate__(self, state: PlainDict) -> None:
         vars(self).update(state, _lock=Lock())
 
+    def supports_multimodal(self) -> bool:
+        """Return False: files are read with a tool. Messages may hold images all the same."""
+        return False
+
     def supports_function_calling(self) -> bool:
         """Return `native_tools`."""
         return self.native_tools

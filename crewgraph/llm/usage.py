@@ -1,7 +1,7 @@
 """Token usage: `read_usage` parses what providers report, `UsageMetrics` sums it, `UsageLedger` groups it by model and agent."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from pydantic import BaseModel
 
@@ -15,6 +15,7 @@ from crewgraph.schema import PlainDict, PlainMapping, trusted
 __all__ = [
     "UsageLedger",
     "UsageMetrics",
+    "langchain_usage",
     "plain_usage",
     "read_langchain_usage",
     "read_usage",
@@ -158,6 +159,20 @@ def read_langchain_usage(reported: object) -> Usage | None:
     return nothing and {**nothing, "from_cache": True}
 
 
+def langchain_usage(usage: Usage | None) -> Any:
+    """Return usage as LangChain's `usage_metadata`."""
+    return usage and {
+        "input_tokens": usage["prompt_tokens"],
+        "output_tokens": usage["completion_tokens"],
+        "total_tokens": usage["total_tokens"],
+        "input_token_details": {
+            "cache_read": usage["cached_prompt_tokens"],
+            "cache_creation": usage["cache_creation_tokens"],
+        },
+        "output_token_details": {"reasoning": usage["reasoning_tokens"]},
+    }
+
+
 def _reported_number(reported: object, paths: _Paths) -> int | None:
     for path in paths:
         value: object = reported
@@ -181,6 +196,8 @@ class UsageLedger:
     def __init__(self, entries: Iterable[UsageEntry] = ()) -> None:
         self._counter = UsageCounter()
         self._coworkers: dict[str, UsageLedger] = {}
+        self.message: tuple[str | None, Usage | None] = None, None
+        """The id and the usage of LangChain's message with the latest reply."""
         if entries:
             self._counter.add([("", model, tokens) for _, model, tokens in entries])
 

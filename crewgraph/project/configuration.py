@@ -4,7 +4,6 @@
 tools and models with the project's own objects when an entry is first read.
 """
 
-import difflib
 import warnings
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
@@ -31,6 +30,7 @@ from crewgraph.project.roles import (
 )
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import scoped
+from crewgraph.text import suggestion
 
 __all__ = [
     "AGENTS",
@@ -111,13 +111,12 @@ def _unknown_name_fault(cls: type, location: str, name: str, role: Role) -> Faul
     problem = f"`{cls.__name__}` has no {role.noun} `{name}`."
     if other_role is not None:
         problem = f"`{name}` is a {other_role.noun} of `{cls.__name__}`, not a {role.noun}."
-    matches = difflib.get_close_matches(name, members, n=1)
     choice = (
         f"It has {', '.join(f'`{member}`' for member in members)}."
         if members
         else "It has none; add one, or remove the name."
     )
-    remedy = f"Did you mean `{matches[0]}`? {choice}" if matches else choice
+    remedy = f"{suggestion(name, members)} {choice}".strip()
     return Fault(where=location, what=problem, remedy=remedy, code="unknown_name")
 
 
@@ -384,10 +383,8 @@ class Configuration(dict[str, Any]):
         return str(getattr(type(self._project), self._kind.attribute))
 
     def __missing__(self, name: str) -> object:
-        matches = difflib.get_close_matches(str(name), self, n=1)
-        hint = f" Did you mean `{matches[0]}`?" if matches else ""
         known = f" There are: {', '.join(f'`{entry}`' for entry in self)}." if self else ""
-        raise UnknownName(f"{self._place} has no entry `{name}`.{hint}{known}")
+        raise UnknownName(f"{self._place} has no entry `{name}`.{suggestion(str(name), self)}{known}")
 
     def _resolve(self, name: str, entry: ConfigSection) -> None:
         path = _resolving.get()

@@ -236,6 +236,11 @@ class Database:
     def __init__(self, path: str, *, synchronous: str, timeout: float, schema: DatabaseSchema) -> None:
         if synchronous.upper() not in _SYNCHRONOUS:
             raise ValueError(f"`synchronous` must be one of {', '.join(_SYNCHRONOUS)}, not {synchronous!r}")
+        if "://" in path:
+            rest = path.partition("://")[2].removeprefix("/")
+            raise ValueError(
+                f"`{path}` is an address, and SQLite takes the path of a file: write `{rest or 'runs.db'}`"
+            )
         self._schema = schema
         self._errors = schema.errors
         try:

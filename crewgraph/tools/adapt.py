@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextvars import Context
 from copy import copy, deepcopy
-from functools import partial
+from functools import cache, partial, wraps
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Self, Union, cast, get_args, get_origin
 
@@ -21,7 +21,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, SteersGraph, plain
 from crewgraph.errors import DefinitionError, ToolFailed
-from crewgraph.schema import JsonSchema, PlainDict, call_arguments, is_list, is_object, validated
+from crewgraph.schema import JsonSchema, PlainDict, PlainMapping, call_arguments, is_list, is_object, validated
 from crewgraph.text import shorten
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
@@ -32,6 +32,7 @@ from crewgraph.tools.results import Rendered, is_blocks, observation, render_blo
 from crewgraph.tools.structured import (
     CrewStructuredTool,
     UsageCounted,
+    check_parameters,
     claim_use,
     keyword_names,
     prompt_text,
@@ -41,7 +42,17 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["AdaptedTool", "CommandReturned", "as_tool", "as_tools", "atraced", "showing", "traced"]
+__all__ = [
+    "AdaptedTool",
+    "CommandReturned",
+    "as_tool",
+    "as_tools",
+    "atraced",
+    "called_with",
+    "tool_message",
+    "traced",
+    "with_call",
+]
 
 
 if TYPE_CHECKING:
@@ -107,7 +118,13 @@ class _AnyArguments(BaseModel, extra="allow"):
     """The arguments of a mock of a tool."""
 
 
-def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Callable[[Context], Any]) -> Any:
+def traced(
+    spec: ToolSpec,
+    args: PlainDict,
+    config: "RunnableConfig",
+    work: Callable[[Context], Any],
+    render: Callable[[Any], Rendered] | None = None,
+) -> Any:
     """Execute a tool call inside a LangChain callback run.
 
     Args:
@@ -115,10 +132,9 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
         args: The arguments of the call.
         config: The caller's config.
         work: Executes the call in the given context, in which models and graphs are children of the run.
+        render: Returns the result as the model sees it, for the message that a call with an id ends with; None if as it is.
     """
-    shown: Callable[[Any], object] | None = None
-    if _SHOWN in (config.get("configurable") or ()):
-        config, shown = _showing(config)
+    config, call = called_with(config)
     if not is_traced(config):
         from crewgraph.core.tracing import ConfigContext
 
@@ -126,7 +142,7 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
             return work(context)
     from langchain_core.runnables.config import get_callback_manager_for_config
 
-    steps = _trace_steps(get_callback_manager_for_config(config), spec, args, config, work, shown)
+    steps = _trace_steps(get_callback_manager_for_config(config), spec, args, config, work, (call, render))
     reply = None
     try:
         while True:
@@ -136,12 +152,14 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
 
 
 async def atraced(
-    spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
+    spec: ToolSpec,
+    args: PlainDict,
+    config: "RunnableConfig",
+    work: Callable[[Context], Awaitable[Any]],
+    render: Callable[[Any], Rendered] | None = None,
 ) -> Any:
     """Async version of `traced`."""
-    shown: Callable[[Any], object] | None = None
-    if _SHOWN in (config.get("configurable") or ()):
-        config, shown = _showing(config)
+    config, call = called_with(config)
     if not is_traced(config):
         from crewgraph.core.tracing import ConfigContext
 
@@ -149,7 +167,7 @@ async def atraced(
             return await work(context)
     from langchain_core.runnables.config import get_async_callback_manager_for_config
 
-    steps = _trace_steps(get_async_callback_manager_for_config(config), spec, args, config, work, shown)
+    steps = _trace_steps(get_async_callback_manager_for_config(config), spec, args, config, work, (call, render))
     send: Callable[[Any], Any] = steps.send
     reply: Any = None
     try:
@@ -171,11 +189,14 @@ def _trace_steps(
     args: PlainDict,
     config: "RunnableConfig",
     work: Callable[[Context], object],
-    shown: Callable[[Any], object] | None,
+    ending: tuple[PlainMapping, Callable[[Any], Rendered] | None],
 ) -> _Steps:
+    call, render = ending
+    shown: Callable[[Any], object] | None = call.get("shown")
+    identified: PlainMapping = {"tool_call_id": call["id"]} if "id" in call else {}
     serialized = {"name": spec["name"], "description": spec["description"]}
     run = yield manager.on_tool_start(
-        serialized, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id")
+        serialized, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"), **identified
     )
     from langchain_core.runnables.config import patch_config
 
@@ -187,27 +208,47 @@ def _trace_steps(
             enter_span_of_run(context, run.handlers, run.run_id)
             value = yield work(context)
         visible = value if shown is None else (yield shown(value))
+        if identified:
+            text = observation(visible) if visible is not value or render is None else render(value)[0]
+            visible = tool_message(text, call["id"], spec["name"])
     except GeneratorExit:  # the caller abandoned the steps
         raise
     except BaseException as error:  # the run in the trace ends with whatever was raised
-        yield run.on_tool_error(error)
+        yield run.on_tool_error(error, **identified)
         raise
     yield run.on_tool_end(visible)
     return value
 
 
-_SHOWN = "__crewgraph_shown_result"
+_CALL = "__crewgraph_tool_call"
 
 
-def showing(config: "RunnableConfig", shown: Callable[[Any], object]) -> "RunnableConfig":
-    """Return a config with which the run of a tool call in the trace shows `shown(result)`, awaited in async runs."""
-    return {**config, "configurable": {**config.get("configurable", {}), _SHOWN: shown}}
+def with_call(config: "RunnableConfig", **call: Any) -> "RunnableConfig":
+    """Return a config for a tool's call.
+
+    Args:
+        config: The config.
+        call: What is known of the call: its `id`, where the model gave it one; `state`, which returns the agent's state; `shown`,
+            which returns what the run in the trace shows for a result, awaited in async runs; `result`, for the `artifact`.
+    """
+    configurable: PlainDict = config.get("configurable") or {}
+    return {**config, "configurable": {**configurable, _CALL: {**configurable.get(_CALL, {}), **call}}}
 
 
-def _showing(config: "RunnableConfig") -> "tuple[RunnableConfig, Callable[[Any], object]]":
-    configurable = config.get("configurable", {})
-    own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _SHOWN}}
-    return own, configurable[_SHOWN]
+def called_with(config: "RunnableConfig") -> "tuple[RunnableConfig, PlainMapping]":
+    """Return a config without what `with_call` added, and that."""
+    configurable: PlainDict = config.get("configurable") or {}
+    if _CALL not in configurable:
+        return config, {}
+    own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _CALL}}
+    return own, configurable[_CALL]
+
+
+def tool_message(text: str, call_id: str, name: str, **fields: Any) -> Any:
+    """Return LangChain's message with the result of a call."""
+    from langchain_core.messages import ToolMessage
+
+    return ToolMessage(text, tool_call_id=call_id, name=name, **fields)
 
 
 class AdaptedTool(ABC):
@@ -366,6 +407,7 @@ class _FunctionTool(AdaptedTool):
                 self._afunction = source._arun  # pyright: ignore[reportPrivateUsage]
         else:
             self._function = source.func
+        check_parameters(self.title, self._function, source.args_schema)
         self._accepted_names = keyword_names(self._function)
         _refuse_command_functions(self.title, self._function)
 
@@ -375,7 +417,7 @@ class _FunctionTool(AdaptedTool):
         def work(context: Context) -> object:
             return self._plain(context.run(partial(call, self._function, **arguments)))
 
-        return traced(self.spec, args, config, work)
+        return traced(self.spec, args, config, work, self.shown)
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
@@ -384,7 +426,7 @@ class _FunctionTool(AdaptedTool):
             loop = asyncio.get_running_loop()
             return self._plain(await loop.create_task(self._acall(arguments), context=context))
 
-        return await atraced(self.spec, args, config, work)
+        return await atraced(self.spec, args, config, work, self.shown)
 
     @property
     def origin(self) -> object:
@@ -440,36 +482,40 @@ class _LangChainTool(AdaptedTool):
         return self._injected is not None
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
-        if _SHOWN in (config.get("configurable") or ()):
-            config, _ = _showing(config)
         if self._is_async_only:
             return wait_for(self.arun(args, config))
-        return self._unwrap(self.source.invoke(self._invoke_input(args, config), config))
+        tool, call, config, result = self._use(args, config)
+        return self._unwrap(tool.invoke(call, config), tool, result)
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
-        if _SHOWN in (config.get("configurable") or ()):
-            config, _ = _showing(config)
+        tool, call, config, result = self._use(args, config)
         if self._is_async:
-            return self._unwrap(await self.source.ainvoke(self._invoke_input(args, config), config))
-        work = partial(self.source.invoke, self._invoke_input(args, config), config)
-        return self._unwrap(await in_thread(work))
+            return self._unwrap(await tool.ainvoke(call, config), tool, result)
+        return self._unwrap(await in_thread(partial(tool.invoke, call, config)), tool, result)
 
-    def _invoke_input(self, args: PlainDict, config: "RunnableConfig") -> dict[str, object]:
-        """Return the input for LangChain: a whole tool call if the tool needs the id of its call."""
-        if not self._wants_call_id and self._injected is None:
-            return args
-        call_id = f"call_{digest([self.title, args])}"
+    def _use(self, args: PlainDict, config: "RunnableConfig") -> "tuple[Any, PlainDict, RunnableConfig, PlainDict]":
+        """Return tool, input and config for LangChain, and where the artifact goes.
+
+        The input is a whole tool call if the model gave it an id or the tool needs one.
+        """
+        config, call = called_with(config)
+        call_id: str = call.get("id") or f"call_{digest([self.title, args])}"
         if self._injected is not None:
-            args = self._injected.added_to(args, self.title, call_id, config)
-        if not self._wants_call_id:
-            return args
-        return {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
+            args = self._injected.added_to(args, self.title, call_id, config, call.get("state", dict)())
+        if "id" not in call and not self._wants_call_id:
+            return self.source, args, config, {}
+        whole: PlainDict = {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
+        return _noting(self.source), whole, config, call.get("result", {})
 
-    def _unwrap(self, returned: Any) -> object:
+    def _unwrap(self, returned: Any, tool: Any, result: PlainDict) -> object:
         from langchain_core.messages import ToolMessage
 
         if not isinstance(returned, ToolMessage):
             return self._plain(returned)
+        result["artifact"] = returned.artifact
+        noted: list[object] = getattr(tool, "noted", [])
+        if noted and returned.status == "success" and tool.response_format == "content":
+            return self._plain(noted[-1])  # which the message holds as a text
         from langgraph.types import Command
 
         artifact: object = returned.artifact
@@ -479,6 +525,41 @@ class _LangChainTool(AdaptedTool):
 
     def shown(self, result: Any) -> Rendered:
         return render_blocks(result) if is_blocks(result) else super().shown(result)
+
+
+_SLOTS = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+
+
+def _noting(tool: Any) -> Any:
+    """Return a LangChain tool that notes what its function returns in `noted`; it shares all its state with the given one."""
+    if not hasattr(tool, "__pydantic_private__"):  # an object with the interface of a tool
+        return tool
+    own: Any = type(tool)
+    kind: Any = _noting_class(own)
+    noting = kind.__new__(kind)
+    for slot in _SLOTS:
+        object.__setattr__(noting, slot, getattr(tool, slot))
+    object.__setattr__(noting, "noted", [])
+    return noting
+
+
+@cache
+def _noting_class(kind: Any) -> type[Any]:
+    @wraps(kind._run)
+    def _run(self: Any, *args: Any, **keywords: Any) -> Any:
+        self.noted.append(kind._run(self, *args, **keywords))
+        return self.noted[-1]
+
+    @wraps(kind._arun)
+    async def _arun(self: Any, *args: Any, **keywords: Any) -> Any:
+        self.noted.append(await kind._arun(self, *args, **keywords))
+        return self.noted[-1]
+
+    own: PlainDict = {"__module__": kind.__module__, "__slots__": ("noted",), "_run": _run}
+    if next(one for one in kind.__mro__ if "_arun" in vars(one)).__name__ != "BaseTool":  # which calls `_run`
+        own["_arun"] = _arun
+    metaclass: Any = type(kind)
+    return metaclass(kind.__name__, (kind,), own)
 
 
 def _overrides_arun(source: object) -> bool:

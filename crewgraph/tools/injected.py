@@ -1,6 +1,6 @@
 """What LangGraph injects into tools, for the LangChain tools of agents: `InjectedState`, `InjectedStore` and `ToolRuntime`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, get_origin
 
@@ -13,19 +13,11 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.runtime import Runtime
 
-__all__ = ["InjectedArguments", "InjectionFailed", "unfilled_arguments", "with_agent_state"]
-
-_STATE = "__crewgraph_agent_state"
-"""Where the config of a call holds the function that returns the agent's state."""
+__all__ = ["InjectedArguments", "InjectionFailed", "unfilled_arguments"]
 
 
 class InjectionFailed(RunError):
     """A tool asks for a part of the state or for a store that the run does not have."""
-
-
-def with_agent_state(config: "RunnableConfig", state: Callable[[], PlainDict]) -> "RunnableConfig":
-    """Return a config for a tool's call that holds the state of the agent."""
-    return {**config, "configurable": {**(config.get("configurable") or {}), _STATE: state}}
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,9 @@ class InjectedArguments:
                     stores.append(name)
         return cls(states, tuple(stores), tuple(runtimes)) if states or stores or runtimes else None
 
-    def added_to(self, args: PlainDict, tool: str, call_id: str, config: "RunnableConfig") -> PlainDict:
+    def added_to(
+        self, args: PlainDict, tool: str, call_id: str, config: "RunnableConfig", state: PlainDict
+    ) -> PlainDict:
         """Return the arguments of a call with those that the run fills in.
 
         Args:
@@ -66,12 +60,11 @@ class InjectedArguments:
             tool: the name of the tool, for messages.
             call_id: the id of the call.
             config: the config of the call.
+            state: the state of the agent.
 
         Raises:
             InjectionFailed: the run does not have what the tool asks for.
         """
-        configurable = {**(config.get("configurable") or {})}
-        state: PlainDict = configurable.pop(_STATE, dict)()
         from langchain_core.runnables.config import set_config_context
         from langgraph.runtime import get_runtime
 
@@ -91,7 +84,7 @@ class InjectedArguments:
             tool_runtime = ToolRuntime(
                 state=state,
                 context=runtime.context,
-                config={**config, "configurable": configurable},
+                config=config,
                 stream_writer=runtime.stream_writer,
                 tool_call_id=call_id,
                 store=store,

@@ -38,6 +38,7 @@ __all__ = [
     "InvalidArguments",
     "UsageCounted",
     "UsageLimitReached",
+    "check_parameters",
     "checked_arguments",
     "claim_use",
     "find_tool",
@@ -199,7 +200,7 @@ class CrewStructuredTool:
         self.tool_failure_policy = tool_failure_policy
         self._rendered_by: Callable[[object], str] | None = None
         if func is not None:
-            _check_parameters(name, func, self.args_schema)
+            check_parameters(name, func, self.args_schema)
 
     def __getstate__(self) -> PlainDict:
         names = ("func", "cache_function", "require_approval")
@@ -324,7 +325,14 @@ class CrewStructuredTool:
         return redact_text(f"CrewStructuredTool(name={self.name!r}, description={self.description!r})")
 
 
-def _check_parameters(name: str, func: Callable[..., object], schema: type[BaseModel]) -> None:
+def check_parameters(name: str, func: Callable[..., object], schema: type[BaseModel]) -> None:
+    """Check that a schema has what the function of a tool requires.
+
+    Raises:
+        DefinitionError: it lacks a parameter.
+    """
+    if is_derived(schema):
+        return
     known = set(schema.model_fields) | {field.alias for field in schema.model_fields.values()}
     for parameter in signature_of(func).parameters.values():
         is_variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from modes import Mode
+from pydantic import BaseModel
 from runtime.parts import agent, crew, task
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
@@ -31,19 +32,51 @@ def test_wrong_parts_of_a_crew_are_named(field: str, value: Any):
         Crew(**parts)
 
 
+class Item(BaseModel):
+    name: str
+
+
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("field", "value", "advice"),
     [
-        ("context", 5),
-        ("context", ["x"]),
-        ("output_json", 5),
-        ("output_pydantic", 5),
-        ("guardrail", 5),
+        ("context", 5, r"not 5; write `context=\[...\]`"),
+        ("context", ["x"], "not a task"),
+        ("context", "x", r"not 'x'; write `context=\[...\]`"),
+        ("tools", "x", r"not 'x'; write `tools=\[...\]`"),
+        ("tools", len, r"write `tools=\[...\]`"),
+        ("output_json", 5, "not `5`"),
+        ("output_json", list, "not `list`; wrap it"),
+        (
+            "output_pydantic",
+            list[Item],
+            r"not `list\[Item\]`; wrap it in one: `class Items\(BaseModel\): items: list\[Item\]`",
+        ),
+        ("output_pydantic", Item(name="x"), "write `Item`, not an instance"),
+        ("response_model", list[Item], r"not `list\[Item\]`"),
+        ("guardrail", 5, "a guardrail is a function"),
     ],
 )
-def test_wrong_parts_of_a_task_are_named(field: str, value: Any):
-    with pytest.raises(ValueError, match=field):
+def test_wrong_parts_of_a_task_say_what_to_write(field: str, value: Any, advice: str):
+    with pytest.raises(ValueError, match=rf"{field}\n.*{advice}"):
         task("a", agent(None), **{field: value})
+
+
+@pytest.mark.parametrize("field", ["guardrail", "callback"])
+def test_a_function_of_the_program_that_fails_is_named_and_the_answer_is_kept(mode: Mode, field: str):
+    failures = [ValueError("oops")]
+
+    def checked(output: Any) -> tuple[bool, Any]:
+        if failures:
+            raise failures.pop()
+        return True, output
+
+    llm = ScriptedLLM(["done"])
+    team = crew(task("a", agent(llm), **{field: checked}))
+    with pytest.raises(ValueError, match="oops") as caught:
+        mode.kickoff(team, thread_id="t")
+    assert caught.value.__notes__[:2] == [f"in {field} `checked`", "in task `a` of agent `worker`"]
+    assert mode.resume(team, "t").raw == "done"
+    assert len(llm.requests) == 1
 
 
 def test_an_agent_by_its_name_alone_is_refused():
@@ -59,8 +92,10 @@ def test_a_context_that_names_a_later_task_is_refused():
 
 
 def test_a_kickoff_takes_no_inputs_as_keywords(mode: Mode):
-    with pytest.raises(TypeError, match="topic"):
+    with pytest.raises(TypeError, match=r"no parameter `topic`. It takes .* one dict: `inputs=\{'topic': ...\}`"):
         mode.kickoff(crew(task("a", agent(ScriptedLLM([])))), topic="rain")
+    with pytest.raises(TypeError, match="`BaseAgent.a?kickoff` has no parameter `topic`. It takes `messages`, "):
+        mode.run((worker := agent(ScriptedLLM([]))).kickoff, worker.akickoff, "hi", topic="rain")
 
 
 def test_tasks_of_the_same_name_keep_their_own_channels(mode: Mode):

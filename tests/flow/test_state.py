@@ -500,3 +500,14 @@ def test_a_running_flow_refuses_another_state_in_place_of_its_own(mode: Mode):
         kickoff(mode, flow)
     flow.state = Basket(n=6)
     assert flow.state.n == 6
+
+
+def test_a_state_without_a_model_says_how_its_fields_are_read():
+    class Report(Flow[dict[str, Any]]):
+        @start()
+        def write(self):
+            state: Any = self.state
+            return state.topic
+
+    with pytest.raises(AttributeError, match=r"write `state\['topic'\]`, or give the flow a model"):
+        Report().kickoff()

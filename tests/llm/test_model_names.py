@@ -1,5 +1,6 @@
 """Model names, providers and environment variables; no request is sent."""
 
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -63,6 +64,28 @@ from crewgraph.llm.resolve import as_model, default_llm
         ("watsonx/ibm/granite", "watsonx", "ibm/granite"),
         ("cohere/command-r", "cohere", "command-r"),
         ("litellm/replicate/llama", "litellm", "replicate/llama"),
+        ("anthropic:claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5"),
+        ("azure_ai:Phi-4", "azure_ai", "Phi-4"),
+        ("azure_openai:my-deployment", "azure", "my-deployment"),
+        ("bedrock:anthropic.claude-3:0", "bedrock", "anthropic.claude-3:0"),
+        ("bedrock_converse:amazon.nova-pro-v1:0", "bedrock", "amazon.nova-pro-v1:0"),
+        ("cohere:command-r", "cohere", "command-r"),
+        ("deepseek:deepseek-chat", "deepseek", "deepseek-chat"),
+        ("fireworks:llama-v3p1-8b", "fireworks_ai", "accounts/fireworks/models/llama-v3p1-8b"),
+        ("google_genai:gemini-3-pro", "gemini", "gemini-3-pro"),
+        ("google_vertexai:gemini-2.5-pro", "vertex_ai", "gemini-2.5-pro"),
+        ("groq:openai/gpt-oss-120b", "groq", "openai/gpt-oss-120b"),
+        ("huggingface:meta-llama/Llama-3.1-8B", "huggingface", "meta-llama/Llama-3.1-8B"),
+        ("ibm:ibm/granite", "watsonx", "ibm/granite"),
+        ("litellm:replicate/llama", "litellm", "replicate/llama"),
+        ("mistralai:mistral-large-latest", "mistral", "mistral-large-latest"),
+        ("nvidia:meta/llama3-70b-instruct", "nvidia_nim", "meta/llama3-70b-instruct"),
+        ("ollama:llama3:8b", "ollama", "llama3:8b"),
+        ("openai:ft:gpt-4o:org", "openai", "ft:gpt-4o:org"),
+        ("openrouter:deepseek/deepseek-r1:free", "openrouter", "deepseek/deepseek-r1:free"),
+        ("perplexity:sonar-pro", "perplexity", "sonar-pro"),
+        ("together:meta-llama/Llama-3-70b", "together_ai", "meta-llama/Llama-3-70b"),
+        ("xai:grok-4", "xai", "grok-4"),
     ],
 )
 def test_names_resolve_to_provider_and_model(full_name: str, provider: str, model: str):
@@ -180,6 +203,15 @@ def test_an_unknown_name_lists_the_choices():
         as_model("mystery")
     assert "openrouter" in str(caught.value)
     assert "base_url" in str(caught.value)
+    for written, remedy in (
+        ("antropic/claude", "Did you mean `anthropic`?"),
+        ("Olama/llama", "Did you mean `ollama`?"),
+        ("openai:gpt-4o", "Write `openai/gpt-4o`:"),
+        ("ollama", "Write `ollama/<model>`:"),
+        ("mystery", "Put it in front of the name: `<provider>/mystery`."),
+    ):
+        with pytest.raises(UnknownModel, match=re.escape(f"`{written}` is unknown. {remedy}")):
+            as_model(written)
     with pytest.raises(UnknownModel, match="`nobody` is not a known provider"):
         LLM("x", provider="nobody").chat_model()
     with pytest.raises(ModelError, match="An empty string is not a language model"):
@@ -247,6 +279,8 @@ def test_the_environment_names_the_default_model(monkeypatch: pytest.MonkeyPatch
         ("deepinfra/org/x", "org/x", "deepinfra"),
         ("groq/llama3", "groq/llama3", "groq"),
         ("mistral/mistral-large", "mistral/mistral-large", "mistral"),
+        ("anthropic:claude-sonnet-4-5", "claude-sonnet-4-5", "anthropic"),
+        ("groq:llama3", "groq/llama3", "groq"),
     ],
 )
 def test_the_name_is_shown_as_crewai_shows_it(name: str, shown: str, provider: str):

@@ -1,6 +1,7 @@
 """What agents do around their work: plans, dates, conversations that are condensed, templates, images; resumed and over HTTP."""
 
 import base64
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,11 +14,12 @@ import pytest
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error
 
-from crewgraph import Crew, ScriptedLLM
+from crewgraph import Crew, ScriptedLLM, ToolUse
 from crewgraph.events import (
     AgentReasoningCompletedEvent,
     AgentReasoningFailedEvent,
     AgentReasoningStartedEvent,
+    ToolUsageFinishedEvent,
 )
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import default_book
@@ -100,6 +102,64 @@ def test_a_run_that_ends_while_it_condenses_continues_there(mode: Mode):
         assert mode.resume(made, "t").raw == "wet"
         assert server.bodies[4] == server.bodies[3]
         assert [is_condensing(one) for one in server.requests[4:]] == [True, True, False]
+
+
+# ------------------------------------------------------------------------------------------- results too long
+@pytest.mark.parametrize("native", [True, False])
+def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it(mode: Mode, native: bool):
+    page, dumped = "rain " * 400_000 + "Snow at last", list[str]()
+
+    @tool
+    def dump(name: str) -> str:
+        """Return a page."""
+        dumped.append(name)
+        return page
+
+    def read(**what: Any) -> Callable[[list[dict[str, Any]]], ToolUse]:
+        def use(messages: list[dict[str, Any]]) -> ToolUse:
+            number = re.findall(r"kept as result (\w+)", str(messages))[-1]
+            return ToolUse("read_result", {"result": number, **what})
+
+        return use
+
+    script: list[Any] = [
+        ToolUse("dump", {"name": "a"}),
+        read(search="snow"),
+        RuntimeError("down"),
+        read(start=1_999_995),
+        ToolUse("read_result", {"result": "other"}),
+        "done",
+    ]
+    model = ScriptedLLM(script, native_tools=native)
+    made = crew(task("a", agent(model, tools=[dump], max_retry_limit=0)))
+    with record_events() as events:
+        with pytest.raises(RuntimeError, match="down"):
+            mode.kickoff(made, thread_id="t")
+        assert mode.resume(made, "t").raw == "done"
+    assert dumped == ["a"]
+    assert max(len(str(request.messages)) for request in model.requests) < 6000
+    text = str(model.requests[-1].messages)
+    assert "start=2000000: " + "rain " * 24 + "Snow at last" in text
+    assert "rain Snow at last\\n[characters 1999995 to 2000012 of 2000012, the end]" in text
+    assert "There is no result `other` to read. Use one of: " in text
+    finished = [event for event in events if isinstance(event, ToolUsageFinishedEvent)]
+    assert (finished[0].tool_name, len(finished[0].output)) == ("dump", len(page))
+    assert {event.tool_name for event in finished} == {"dump", "read_result"}
+    assert made.agents[0].tools_results[0]["result"] == page
+    if native:
+        assert [[one["function"]["name"] for one in request.tools] for request in model.requests][:2] == [
+            ["dump"],
+            ["dump", "read_result"],
+        ]
+
+
+def test_a_long_result_is_whole_as_the_answer_and_where_better_compaction_is_off(mode: Mode):
+    page = "rain " * 10_000
+    for result_as_answer, better in ((True, True), (False, False)):
+        dump = Tool(name="dump", description="d", func=lambda: page, result_as_answer=result_as_answer)
+        model = ScriptedLLM([ToolUse("dump", {}), lambda messages: messages[-1]["content"]], native_tools=True)
+        made = crew(task("a", agent(model, tools=[dump], use_better_compaction=better)))
+        assert mode.kickoff(made).raw.strip() == page.strip()
 
 
 # -------------------------------------------------------------------------------------------------------- plans

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import processes
 import pytest
@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
 
-from crewgraph import Crew, ScriptedLLM, TaskOutput
+from crewgraph import Crew, Flow, ScriptedLLM, TaskOutput, start
 from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from servers.postgres import Postgres
 
 ROOT = Path(__file__).parents[2]
+
+
+class Hello(Flow[dict[str, Any]]):
+    @start()
+    def hello(self):
+        return "hello"
 
 
 class Town(BaseModel):
@@ -162,12 +168,30 @@ def test_a_checkpointer_that_was_not_made_or_entered_says_what_to_write(tmp_path
     team = crew(task("a", agent(ScriptedLLM([]))))
     for wish, advice in (
         (InMemorySaver, r"is the class `InMemorySaver`: write `InMemorySaver\(...\)`"),
-        ("runs.db", r'is a path: write `SqliteCheckpointer\("runs.db"\)`'),
+        (
+            Path("runs.db"),
+            r'crewgraph.storage.checkpoints import SqliteCheckpointer`, .*SqliteCheckpointer\("runs.db"\)`',
+        ),
+        ("sqlite:///runs.db", r'checkpointer=SqliteCheckpointer\("runs.db"\)`'),
+        (
+            "postgresql://ann:secret@host/runs",
+            r"import PostgresSaver`, `with PostgresSaver.from_conn_string\(address\)",
+        ),
         (PostgresSaver.from_conn_string(""), r"has to be entered: `with PostgresSaver.from_conn_string"),
         (AsyncSqliteSaver.from_conn_string(""), r"`async with` for async ones"),
     ):
-        with pytest.raises(TypeError, match=advice):
-            team.kickoff(checkpointer=cast("Any", wish))
+        given: Any = wish
+        runs = (
+            lambda of=given: team.kickoff(checkpointer=of),
+            lambda of=given: team.compile(checkpointer=of),
+            lambda of=given: Hello(checkpointer=of).kickoff(),
+            lambda of=given: Hello().compile(checkpointer=of),
+        )
+        for run in runs:
+            with pytest.raises(TypeError, match=advice):
+                run()
+    with pytest.raises(ValueError, match=r"`sqlite:///runs.db` is an address.* write `runs.db`"):
+        SqliteCheckpointer("sqlite:///runs.db")
 
 
 def test_the_state_is_plain_data(mode: Mode):

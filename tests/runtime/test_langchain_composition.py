@@ -7,8 +7,9 @@ from typing import Any, TypedDict
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -19,8 +20,9 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
-from crewgraph.errors import CompileError
+from crewgraph.errors import CompileError, RunError
 from crewgraph.flow import Flow, human_feedback, listen, start
+from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
@@ -266,7 +268,7 @@ def test_the_result_of_a_graph_is_under_one_key(mode: Mode):
 # ------------------------------------------------------------------------------------------- conversations
 def helper() -> Crew:
     def reply(messages: list[dict[str, Any]]) -> str:
-        return "Final Answer: about " + str(messages[1]).partition("answer <")[2].partition(">")[0]
+        return "Final Answer: about " + str(messages[-1]).partition("answer <")[2].partition(">")[0]
 
     return crew(task("answer", agent(ScriptedLLM(reply)), description="Please answer <{question}>."), name="help desk")
 
@@ -290,6 +292,141 @@ def test_an_agent_hands_its_whole_state_to_a_crew_as_deep_agents_do(mode: Mode):
     done = mode.invoke(mode.compile(helper(), messages=True), state)
     assert done["messages"][-1].content == "about rain?"
     assert "files" not in done
+
+
+IMAGE = {"type": "image", "base64": "iVBORw0KGgo=", "mime_type": "image/png"}
+
+
+def shop_crew(model: Any, **options: Any) -> Crew:
+    one, other = agent(model, **options), agent(model, "Writer")
+    return crew(
+        task("look", one, description="Look up {question}."),
+        task("messages", other, description="Answer {question}."),
+        task("again", other),
+    )
+
+
+@pytest.mark.parametrize("granularity", ["task", "step"])
+def test_each_agent_sees_the_whole_conversation_before_its_first_task(mode: Mode, granularity: str):
+    model = ScriptedLLM(["a", "b", "c"] * 2)
+    graph = mode.compile(shop_crew(model), messages=True, granularity=granularity, checkpointer=InMemorySaver())
+    first: list[Any] = [
+        SystemMessage("Be brief."),
+        HumanMessage("My order is 4711"),
+        AIMessage("", tool_calls=[{"id": "1", "name": "find", "args": {"id": 4711}}]),
+        ToolMessage("a lamp", tool_call_id="1"),
+        AIMessage("What about it?"),
+        HumanMessage("It is broken"),
+    ]
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    mode.invoke(graph, {"messages": [*first, HumanMessage("Refund it")]}, config)
+    look, answer, again = (request.messages for request in model.requests)
+    for messages, begins in ((look, "Look up Refund it."), (answer, "Answer Refund it.")):
+        assert messages[0]["content"].endswith("Be brief.")
+        assert [(one["role"], one["content"]) for one in messages[1:-1]] == [
+            ("user", "My order is 4711"),
+            ("assistant", 'Action: find\nAction Input: {"id": 4711}'),
+            ("user", "Observation: a lamp"),
+            ("assistant", "What about it?"),
+            ("user", "It is broken"),
+        ]
+        assert begins in messages[-1]["content"]
+    assert [one["role"] for one in again] == ["system", "user"]
+    done = mode.invoke(graph, {"messages": [HumanMessage([{"type": "text", "text": "This?"}, IMAGE])]}, config)
+    assert [one["content"] for one in model.requests[3].messages[-3:-1]] == ["Refund it", "c"]
+    assert model.requests[3].messages[-1]["content"][1:] == [IMAGE]
+    assert (done["messages_2"]["raw"], len(done["messages"])) == ("b", 10)
+
+
+def test_a_long_conversation_is_summarized(mode: Mode):
+    summarized: list[int] = []
+
+    def reply(messages: list[dict[str, Any]]) -> Any:
+        text = str(messages)
+        if "long ago" not in text:
+            return "done"
+        if len(messages) > 2:
+            return ContextLengthExceeded("too long")
+        summarized.append(len(text))
+        return "all about 4711"
+
+    state = {"messages": [("human", "long ago " * 50), ("ai", "yes"), ("human", "Refund it")]}
+    model = ScriptedLLM(reply)
+    assert mode.invoke(mode.compile(shop_crew(model), messages=True), state)["output"] == "done"
+    assert len(summarized) == 2
+    assert "all about 4711" in model.requests[2].messages[1]["content"]
+
+
+class TextOnly(ScriptedLLM):
+    def supports_multimodal(self) -> bool:
+        return False
+
+
+class SeesImages(FakeListChatModel):
+    profile: Any = {"image_inputs": True, "audio_inputs": False}
+
+
+def test_a_block_that_a_model_does_not_take_is_an_error_before_a_model_is_asked():
+    url = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    sound = {"type": "audio", "base64": "AAAA", "mime_type": "audio/wav"}
+    for model, block, says in (
+        (TextOnly([]), IMAGE, "takes no `image`"),
+        ("gpt-3.5-turbo", url, "takes no `image`"),
+        ("gpt-4o", sound, "takes no `audio`"),
+        (SeesImages(responses=[]), sound, "takes no `audio`"),
+        (ScriptedLLM([]), {"type": "picture"}, "block of the type `picture`"),
+    ):
+        with pytest.raises(RunError, match=says):
+            shop_crew(model).compile(messages=True).invoke({"messages": [HumanMessage([block])]})
+
+    def echo(text: str) -> str:
+        return text
+
+    executor = agent(None, agent_executor=RunnableLambda(echo))
+    made = crew(task("answer", executor, description="Answer {question}."))
+    with pytest.raises(RunError, match="takes texts only"):
+        made.compile(messages=True).invoke({"messages": [HumanMessage([IMAGE])]})
+    seeing = shop_crew(SeesImages(responses=["a"] * 3)).compile(messages=True)
+    assert seeing.invoke({"messages": [HumanMessage([IMAGE])]})["output"] == "a"
+
+
+class Desk(Flow[dict[str, Any]]):
+    @start()
+    def read(self) -> str:
+        return f"{len(self.state['messages'])}: {self.state['question']}"
+
+
+class Turns(BaseModel):
+    question: str = ""
+    messages: list[dict[str, Any]] = []
+
+
+class TypedDesk(Flow[Turns]):
+    @start()
+    def read(self) -> Amount:
+        assert self.state.messages[-1]["content"] == self.state.question
+        return Amount(euros=len(self.state.messages))
+
+
+def test_a_flow_takes_part_in_a_conversation(mode: Mode):
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    for flow, messages, answers in (
+        (Desk(), "question", ["1: rain?", "3: snow?"]),
+        (TypedDesk(), True, ['{"euros": 1}', '{"euros": 3}']),
+    ):
+        graph = flow.compile(messages=messages, name="desk", checkpointer=InMemorySaver())
+        for question in ("rain?", "snow?"):
+            done = mode.invoke(graph, {"messages": [HumanMessage(question)]}, config)
+        assert [message.text for message in done["messages"]] == ["rain?", answers[0], "snow?", answers[1]]
+        assert done["messages"][-1].name == "desk"
+        builder = StateGraph(MessagesState)
+        builder.add_node(flow.compile(messages=messages, name="desk"))
+        builder.add_edge(START, "desk")
+        assert mode.invoke(builder.compile(), {"messages": [("human", "rain?")]})["messages"][-1].text == answers[0]
+    with pytest.raises(CompileError, match="It has `tone`, `topic`, `words`. Name one"):
+        Report().compile(messages=True)
+    with pytest.raises(CompileError, match="the input `topics` is neither"):
+        Report().compile(messages="topics")
 
 
 @pytest.mark.parametrize(

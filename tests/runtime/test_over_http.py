@@ -6,9 +6,13 @@ from typing import Any
 
 import openai
 import pytest
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain.chat_models import init_chat_model
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import ConfigurableField
+from langchain_core.tools import tool as langchain_tool
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from servers.openai_api import (
     Answer,
@@ -214,3 +218,52 @@ def test_a_configurable_model_works_on_several_event_loops(kind: str):
                 assert asyncio.run(team.akickoff(config=config, checkpointer=False)).raw == "done"
             assert [body["model"] for body in server.bodies] == [name for name in names for _ in answers]
             assert all(("tools" in body) == bool(tools) for body in server.bodies)
+
+
+@langchain_tool(response_format="content_and_artifact")
+def chart(place: str) -> tuple[str, dict[str, int]]:
+    """Chart a place."""
+    return f"a chart of {place}", {"pages": 1}
+
+
+@langchain_tool
+def depth(place: str) -> dict[str, int]:
+    """Sound the depth."""
+    return {place: 3}
+
+
+def _shown(graph: Any, mode: Mode) -> list[object]:
+    """What a front end is shown of a run; fails unless its messages are whole."""
+    config, given = {"configurable": {"thread_id": "1"}}, {"messages": [("user", "the bay")]}
+    events = mode.stream(graph, given, config, stream_mode=["messages", "tools"], subgraphs=True)
+    messages = [message for _, kind, event in events if kind == "messages" for message in event[:1]]
+    results = [one for one in messages if isinstance(one, ToolMessage)]
+    asked = {call["id"] for one in messages for call in getattr(one, "tool_calls", ()) if call["id"]}
+    assert {one.tool_call_id for one in results} == asked
+    last = mode.state(graph, config).values["messages"][-1]
+    chunks = [one for one in messages if one.id == last.id]
+    assert sum(chunks[1:], chunks[0]).usage_metadata["total_tokens"] == last.usage_metadata["total_tokens"]
+    uses = [
+        (one["event"], one["tool_call_id"], "output" in one and one["output"].model_dump(exclude={"id"}))
+        for _, kind, one in events
+        if kind == "tools"
+    ]
+    whole = [one.model_dump(exclude={"id"}) for one in results if one.name != "nothing"]
+    return [sorted(map(str, uses)), sorted(map(str, whole)), len(results), len(chunks)]
+
+
+def test_a_front_end_is_shown_the_same_messages_as_with_create_agent(mode: Mode):
+    twice = calls(("chart", {"place": "bay"}), ("depth", {"place": "bay"}))
+    shown: list[object] = []
+    for is_crew in (True, False):
+        with OpenAIServer([twice, call("nothing", {}), "three words here"]) as server:
+            key: Any = "k"
+            model = ChatOpenAI(model="test", base_url=server.url, api_key=key, streaming=True, stream_usage=True)
+            team = crew(task("one", agent(model, tools=[chart, depth]), description="Chart {place}."))
+            graph: Any = (
+                mode.compile(team, messages=True, checkpointer=InMemorySaver())
+                if is_crew
+                else create_agent(model, [chart, depth], checkpointer=InMemorySaver())
+            )
+            shown.append(_shown(graph, mode))
+    assert shown[0] == shown[1]

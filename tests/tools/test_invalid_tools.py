@@ -10,10 +10,12 @@ from langchain_core.tools import BaseTool, BaseToolkit, InjectedToolArg, create_
 from langchain_core.tools import tool as langchain_tool
 from langchain_core.vectorstores import InMemoryVectorStore
 from modes import Mode
+from pydantic import BaseModel
 
 from crewgraph import Agent, Crew, Task
 from crewgraph.errors import DefinitionError
 from crewgraph.testing import ScriptedLLM, ToolUse
+from crewgraph.tools import BaseTool as CrewTool
 from crewgraph.tools import tool
 from crewgraph.tools.adapt import as_tool
 
@@ -80,3 +82,26 @@ def test_a_retriever_is_a_source_of_knowledge(mode: Mode):
 def test_a_vector_store_as_a_source_of_knowledge_is_refused_with_its_retriever():
     with pytest.raises(ValueError, match=r"is not a source of knowledge: write `store.as_retriever\(\)`"):
         desk(ScriptedLLM([]), knowledge_sources=[store()])
+
+
+class Question(BaseModel):
+    query: str
+
+
+class Search(CrewTool):
+    name: str = "search"
+    description: str = "Searches"
+    args_schema: type[BaseModel] = Question
+
+    def _run(self, query: str, limit: int) -> str:
+        return query * limit
+
+
+def test_a_schema_without_a_parameter_that_the_tool_requires_is_refused_by_the_agent():
+    advice = (
+        "the tool `search` requires `limit`, which its `args_schema` does not have. Add the field `limit` to `Question`"
+    )
+    with pytest.raises(ValueError, match=advice):
+        Agent(role="r", goal="g", backstory="b", tools=[Search()])
+    with pytest.raises(DefinitionError, match=advice):
+        Search().to_structured_tool()

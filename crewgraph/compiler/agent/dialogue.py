@@ -1,7 +1,7 @@
 """An agent's conversation with its model, condensed when it exceeds the context window."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
 from crewgraph.compiler.agent.protocol import final_text, reply_text
 from crewgraph.core.digests import Transcript
@@ -65,14 +65,18 @@ def is_unfinished(failure: EffectFailed) -> bool:
 class Dialogue:
     """The messages between an agent and its model."""
 
-    def __init__(self, opening: Callable[[str, str], Sequence[Message]], context: str) -> None:
+    def __init__(
+        self, opening: Callable[[str, str], Sequence[Message]], context: str, history: Sequence[Message] = ()
+    ) -> None:
         """Start with the opening messages.
 
         Args:
             opening: builds the first messages from a context and a summary of the work so far.
             context: the outputs of other tasks.
+            history: an earlier conversation, before the last of them.
         """
         self._opening, self._context, self._summary = opening, context, ""
+        self._history: Sequence[Message] = history
         self._part_size: int | None = None
         self._closing: Message | None = None
         self.answer_extra: PlainMapping = {}
@@ -82,6 +86,7 @@ class Dialogue:
 
     def _reset(self, rest: Sequence[Message]) -> None:
         opening = list(self._opening(self._context, self._summary))
+        opening[-1:-1] = self._history
         self._opening_length = len(opening)
         closing = [self._closing] if self._closing else []
         # A new transcript: effects of earlier requests still refer to theirs.
@@ -110,7 +115,7 @@ class Dialogue:
 
     def write_out_calls(self) -> None:
         """Turn tool calls and their results into texts, for servers that reject them where no tools are offered."""
-        self.transcript = Transcript(cast("list[Message]", plain_messages(self.transcript.messages)))
+        self.transcript = Transcript(plain_messages(self.transcript.messages))
 
     def apply_hooks(self, changed: Hooked) -> None:
         """Replace the messages that hooks changed."""
@@ -121,7 +126,7 @@ class Dialogue:
         self.transcript = Transcript(messages)
 
     def condense(self, condenser: Condenser) -> Body[bool]:
-        """Summarize the longer of context and work so far; return False if both are short already.
+        """Summarize the longest of work so far, context and earlier conversation; return False if all are short already.
 
         The work is replaced as a whole, so that no tool call is separated from its result.
 
@@ -129,20 +134,19 @@ class Dialogue:
             EffectFailed: the request for a summary failed.
         """
         messages = self._messages_after_opening()
-        transcript = "\n\n".join(
-            [
-                self._summary,
-                *(f"{message['role']}: {reply_text(message['content'])}" for message in plain_messages(messages)),
-            ]
-        )
-        if max(len(transcript), len(self._context)) < _MIN_LENGTH:
+        transcript, history = f"{self._summary}\n\n{_transcript(messages)}", _transcript(self._history)
+        longest = max(transcript, self._context, history, key=len)
+        if len(longest) < _MIN_LENGTH:
             return False
-        if len(transcript) >= len(self._context):
-            self._summary = yield from self._summarize(transcript.strip(), condenser)
-            self._reset(())
+        summary = yield from self._summarize(longest.strip(), condenser)
+        if longest is transcript:
+            self._summary, messages = summary, []
+        elif longest is history:
+            text = condenser.book.slice("summary", merged_summary=summary)
+            self._history = [{"role": "user", "content": text}]
         else:
-            self._context = yield from self._summarize(self._context, condenser)
-            self._reset(messages)
+            self._context = summary
+        self._reset(messages)
         return True
 
     def _messages_after_opening(self) -> list[Message]:
@@ -165,6 +169,10 @@ class Dialogue:
             parts.append(shorten(final_text(reply) or part, max(len(part) // 2, 1)))
             text = text[len(part) :]
         return "\n".join(parts)
+
+
+def _transcript(messages: Sequence[Message]) -> str:
+    return "\n\n".join(f"{message['role']}: {reply_text(message['content'])}" for message in plain_messages(messages))
 
 
 def _first_part(text: str, size: int) -> str:

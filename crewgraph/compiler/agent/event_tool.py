@@ -28,7 +28,7 @@ from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
-from crewgraph.tools.adapt import AdaptedTool, showing
+from crewgraph.tools.adapt import AdaptedTool, with_call
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.failure import (
@@ -419,7 +419,7 @@ class TracedResult:
 
     def config(self, config: "RunnableConfig", shown: Callable[[object], object]) -> "RunnableConfig":
         """Return the config of the call."""
-        return showing(config, shown) if is_traced(config) else config
+        return with_call(config, shown=shown) if is_traced(config) else config
 
     def shown(self, raw: object) -> object:
         """Run the hooks after the call; return what the trace shows."""

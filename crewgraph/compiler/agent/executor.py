@@ -173,6 +173,11 @@ class Executor:
         converted = convert_to_messages(openai_messages(messages))
         if self._input_kind == "messages":
             return converted
+        if "messages" not in self._input_kind and any(map(_has_media, messages)):
+            raise RunError(
+                f"{self._where}: a message of the conversation holds more than text, and its `agent_executor` takes texts only. "
+                "Let it take `messages`."
+            )
         text = "\n\n".join(text_of(message["content"]) for message in messages)
         if self._input_kind == "text":
             return text
@@ -226,6 +231,10 @@ class Executor:
                 f"{self._where}: its tools ({', '.join(self._tools)}) cannot be passed to its `agent_executor`, which has its "
                 'own. Remove them, or let it take a dict with "tools".'
             )
+
+
+def _has_media(message: Message) -> bool:
+    return any(isinstance(block, dict) and block.get("type") != "text" for block in message["content"])
 
 
 def _runnable(source: object, where: str) -> Runnable[object, object]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.core.messages import Message
+from crewgraph.core.messages import Content, Message
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.definitions.task.task import TaskDefinition
@@ -114,7 +114,12 @@ class Opening:
         system = agent_system_prompt(
             texts, self.tools, self.book, native=self.native, capability_notes=self.capability_notes
         )
-        return self.files.shown_in(prompt_messages(self.agent, system, self._user_text(context, summary), texts))
+        messages = self.files.shown_in(prompt_messages(self.agent, system, self._user_text(context, summary), texts))
+        if briefing.blocks:
+            content = messages[-1]["content"]
+            text: Content = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            messages[-1] = {"role": "user", "content": [*text, *briefing.blocks]}
+        return messages
 
     def _user_text(self, context: str, summary: str) -> str:
         text = task_prompt(self.task, self.briefing, self.book, (*self.files.notes(self.book), *self.notes))

@@ -10,11 +10,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
 
 from langchain_core.messages import convert_to_messages
+from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
@@ -40,9 +41,10 @@ from crewgraph.compiler.agent.toolbox import (
     PreparedTool,
     Toolbox,
     ToolOutcome,
+    longest_result,
     refuse_commands,
 )
-from crewgraph.core.digests import Transcript
+from crewgraph.core.digests import Transcript, digest
 from crewgraph.core.effects import (
     Body,
     Call,
@@ -55,6 +57,7 @@ from crewgraph.core.effects import (
     ToolCallEffect,
 )
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
+from crewgraph.core.pregel import show_message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.deprecations import user_stacklevel
@@ -68,8 +71,8 @@ from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json
+from crewgraph.tools.adapt import tool_message, with_call
 from crewgraph.tools.arguments import Refusal, refuse_unknown
-from crewgraph.tools.injected import with_agent_state
 from crewgraph.tools.structured import prompt_text
 
 __all__ = [
@@ -80,6 +83,7 @@ __all__ = [
     "react_loop",
     "repair_arguments",
     "request_reply",
+    "result_id",
     "run_step_callback",
     "run_tools",
 ]
@@ -228,6 +232,9 @@ def repair_arguments(
 
 _MAX_EMPTY_REPLIES = 2
 _MAX_EQUAL_CALLS = 5
+_PREVIEW = 1000
+"""How many characters of a result are shown that is too long for the conversation."""
+
 _MAX_CONDENSATIONS = 12
 """How many requests may fail because the conversation is too long, each after condensing it further."""
 
@@ -270,6 +277,12 @@ class ReActContext:
     asker: Asker
     """Asks people for approval."""
 
+    reading_tool: Callable[[dict[str, str]], PreparedTool] | None = None
+    """Returns the tool that reads the results that are too long for the conversation; None if all are shown whole."""
+
+    long_results: dict[str, str] = field(default_factory=dict[str, str])
+    """These results by number."""
+
     inputs: PlainMapping = field(default_factory=dict[str, object])
     """The inputs of the run."""
 
@@ -303,6 +316,11 @@ class ReActContext:
         """Where the work happens, for error messages."""
         return self.report.where
 
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools offered through native tool calls."""
+        return self.tools.specs if self.native_tools else ()
+
     def window(self) -> int:
         """Return the size of the model's context window, in tokens."""
         return context_window_of(llm_of(self.binding.agent), self.model.name)
@@ -320,7 +338,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         OutputInvalid: the model repeatedly replies with nothing.
     """
     has_tools = bool(context.tools)
-    specs = context.tools.specs if context.native_tools and has_tools else ()
+    specs = context.specs
     stop = (*((_OBSERVATION,) if has_tools and not specs else ()), *context.stop)
     empty_replies = 0
     for step in range(1, context.max_iter + 1):
@@ -347,7 +365,9 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
             _request_correction(context, dialogue, parsed)
             continue
         empty_replies = 0
-        for outcome in (yield from run_tools(context, dialogue, reply, parsed, step)):
+        outcomes = yield from run_tools(context, dialogue, reply, parsed, step)
+        specs = context.specs
+        for outcome in outcomes:
             if outcome["final"]:
                 answer, dialogue.answer_extra = outcome["text"], {}
                 finish = AgentFinish(thought=parsed.thought, output=answer, text=answer)
@@ -483,6 +503,7 @@ def request_reply(
             context.retries_left -= 1
         else:
             context.usage.answered(model, reply)
+            context.usage.message = reply.get("id"), reply["usage"]
             return reply
 
 
@@ -500,14 +521,17 @@ def run_tools(
     requests: list[RequestedCall] = []
     for action in actions.actions:
         requests.append((yield from _resolve_action(context, action)))
-    calls = [request.call.effect for request in requests if request.call is not None]
-    if context.tools.reads_state:
-        calls = _with_state(context, dialogue, calls)
+    made, calls = _calls(context, dialogue, actions, requests)
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
     refuse_commands(outcomes)
+    if actions.actions[0].call_id is not None:
+        yield Notify(partial(_show_results, reply, actions, outcomes, made))
     yield from _record_failures(context, actions, requests, outcomes)
-    _append_results(dialogue, reply, actions, outcomes)
+    shown = [
+        _shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)
+    ]
+    _append_results(dialogue, reply, actions, shown)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         if not outcome["failed"]:
             yield from context.tool_answered(action.tool, outcome["text"])
@@ -526,6 +550,32 @@ def run_tools(
         yield from _report_step(context, finished, step)
     _check_progress(context, actions, outcomes)
     return outcomes
+
+
+def _shown_outcome(context: ReActContext, action: Action, outcome: ToolOutcome) -> ToolOutcome:
+    """Return an outcome as the conversation holds it: of a long text only the beginning, and how to read the rest.
+
+    The text itself is in the record of the call, from which a resumed run has it again.
+    """
+    text = outcome["text"]
+    if context.reading_tool is None or outcome["final"] or len(text) <= longest_result(0):
+        return outcome
+    if len(text) <= longest_result(context.window()):
+        return outcome
+    tool, number = context.reading_tool(context.long_results), digest(text)[:8]
+    if not context.long_results:
+        context.tools = context.tools.adding(tool)
+    context.long_results[number] = text
+    preview = context.book.slice(
+        "long_result",
+        tool=action.tool,
+        length=str(len(text)),
+        number=number,
+        beginning=text[:_PREVIEW],
+        reader=tool.name,
+        next=str(_PREVIEW),
+    )
+    return {**outcome, "text": preview}
 
 
 def _check_progress(context: ReActContext, actions: Actions, outcomes: list[ToolOutcome]) -> None:
@@ -587,17 +637,57 @@ def _prepare_call(context: ReActContext, action: Action) -> Body[PreparedCall | 
     return repaired or prepared
 
 
-def _with_state(context: ReActContext, dialogue: Dialogue, effects: Sequence[Effect]) -> list[Effect]:
-    """Return calls of tools that find the state of the agent: the conversation so far, and the inputs of the run."""
+def _calls(
+    context: ReActContext, dialogue: Dialogue, actions: Actions, requests: Sequence[RequestedCall]
+) -> tuple[list[PlainDict], list[Effect]]:
+    """Return what becomes known of each request, and the calls.
+
+    Tools that read the state of the agent find the conversation so far and the inputs of the run.
+    """
     inputs, messages = dict(context.inputs), tuple(dialogue.transcript.messages)
 
     def state() -> PlainDict:
         return {**inputs, "inputs": inputs, "messages": convert_to_messages(openai_messages(messages))}
 
-    configure = partial(with_agent_state, state=state)
-    return [
-        replace(effect, configure=configure) if isinstance(effect, ToolCallEffect) else effect for effect in effects
-    ]
+    known: PlainDict = {"state": state} if context.tools.reads_state else {}
+    made, effects = list[PlainDict](), list[Effect]()
+    for action, request in zip(actions.actions, requests, strict=True):
+        result: PlainDict = {}
+        made.append(result)
+        if request.call is None:
+            continue
+        effect = request.call.effect
+        call = known if action.call_id is None else {**known, "id": action.call_id, "result": result}
+        if call and isinstance(effect, ToolCallEffect):
+            result["is_made"] = False
+            effect.configure = partial(_configured, call, result)
+        effects.append(effect)
+    return made, effects
+
+
+def _configured(call: PlainDict, result: PlainDict, config: RunnableConfig) -> RunnableConfig:
+    result["is_made"] = True
+    return with_call(config, **call)
+
+
+def _show_results(reply: Reply, actions: Actions, outcomes: Sequence[ToolOutcome], made: Sequence[PlainDict]) -> None:
+    """Show the results of calls in the streams of messages, each under the same id whenever it is shown."""
+    for action, outcome, result in zip(actions.actions, outcomes, made, strict=True):
+        if result.get("is_made", True):  # else it was shown when it was made
+            message = tool_message(
+                outcome["text"],
+                str(action.call_id),
+                action.tool,
+                id=result_id(reply.get("id"), action.call_id),
+                status="error" if outcome["failed"] else "success",
+                artifact=result.get("artifact"),
+            )
+            show_message(message)
+
+
+def result_id(message_id: str | None, call_id: str | None) -> str | None:
+    """Return the id of the message with the result of a call; None if the message that asks for it has none."""
+    return f"{message_id}:{call_id}" if message_id else None
 
 
 def _run_calls(context: ReActContext, calls: list[Effect]) -> Body[list[ToolOutcome]]:

@@ -18,7 +18,7 @@ from crewgraph.compiler.agent.models import configured_model_of, controllers_of,
 from crewgraph.compiler.agent.people import Asker
 from crewgraph.compiler.agent.prompt import NO_FILES, AvailableFiles, agent_system_prompt
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
-from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
+from crewgraph.compiler.agent.toolbox import PreparedTool, ResultReader, Toolbox, longest_result
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.files import FileRecord
@@ -32,7 +32,7 @@ from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, TimeLimitReached
 from crewgraph.extensions import extension
-from crewgraph.llm.capabilities import input_modalities
+from crewgraph.llm.capabilities import context_window_of, input_modalities
 from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
@@ -131,6 +131,8 @@ class AgentRunner:
 
         self.failures: list[ToolFailureRecord] = []
         """The failures of its tools."""
+
+        self._long_results: dict[str, str] = {}
 
     def load(self) -> Body[None]:
         """Load the agent's resources, once: tools of MCP servers, a code sandbox, the task's files, memories.
@@ -339,7 +341,8 @@ class AgentRunner:
         if executor is None:
             if middleware := getattr(self.agent, "middleware", None):
                 loop: Callable[..., Body[str]] = extension("middleware.loop")
-                return (yield from loop(self._react_context(), dialogue, middleware, self.configured_model))
+                context = replace(self._react_context(), reading_tool=None)
+                return (yield from loop(context, dialogue, middleware, self.configured_model))
             return (yield from react_loop(self._react_context(), dialogue))
         from crewgraph.compiler.agent.executor import run_executor
 
@@ -448,6 +451,8 @@ class AgentRunner:
                 counts={},
                 structure=None,
                 structured_model=None,
+                tools=self.tools,
+                long_results={},  # steps that run in parallel share nothing
             ),
             system_prompt=agent_system_prompt(
                 texts,
@@ -478,8 +483,8 @@ class AgentRunner:
         found_tool = self.tools.find(tool)
         from crewgraph.compiler.agent.delegation import Delegation
 
-        if self.recollection is None or isinstance(found_tool, Delegation):
-            return  # a coworker remembers it
+        if self.recollection is None or isinstance(found_tool, Delegation) or tool == self._reader_name:
+            return  # a coworker remembers it, or it was saved as a whole
         from crewgraph.compiler.agent.event_tool import EventTool
         from crewgraph.tools.memory import RecallMemoryTool, RememberTool
 
@@ -515,11 +520,14 @@ class AgentRunner:
     def _react_context(self) -> ReActContext:
         agent, crew = self.agent if isinstance(self.agent, AgentDefinition) else None, self.crew
         template = agent.response_template if agent and agent.system_template and agent.prompt_template else None
+        kept = self._long_results
         return ReActContext(
             binding=self.binding,
             model=self.model,
             native_tools=self.native_tools,
-            tools=self.tools,
+            tools=self.tools.adding(self._reading_tool(kept)) if kept else self.tools,
+            reading_tool=self._reading_tool if agent is None or agent.use_better_compaction else None,
+            long_results=kept,
             book=self.book,
             max_iter=self.agent.max_iter,
             usage=self._usage,
@@ -538,6 +546,21 @@ class AgentRunner:
             argument_model=lambda: self.converter_model,
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
+
+    def _reading_tool(self, texts: dict[str, str]) -> PreparedTool:
+        """Return the tool that reads results which are too long for the conversation."""
+        tool = ResultReader(
+            name=self._reader_name,
+            description=self.book.filled("tools", "read_result"),
+            texts=texts,
+            most=longest_result(context_window_of(llm_of(self.agent), self.model.name)) // 5,
+        )
+        (adapted,) = event_tools(self.binding, self.task, [tool]).values()
+        return (self._prepare or self.adapt)(adapted)
+
+    @property
+    def _reader_name(self) -> str:
+        return slug("read_result", taken=set(self.event_tools))
 
     def _structured_model(self, structure: type[BaseModel]) -> Model | None:
         """Return the model that answers with a structure; None where tools may be called first, or a converter is given."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import NotRequired, Protocol, TypedDict
+from typing import Any, NotRequired, Protocol, Self, TypedDict
 
 from crewgraph.core.effects import Effect
 from crewgraph.core.messages import ToolSpec
@@ -13,11 +13,21 @@ from crewgraph.core.protocols import AgentTool
 from crewgraph.errors import ToolFailed
 from crewgraph.schema import PlainDict
 from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.base import BaseTool, keep_never
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
-__all__ = ["CheckedArguments", "PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox", "refuse_commands"]
+__all__ = [
+    "CheckedArguments",
+    "PreparedCall",
+    "PreparedTool",
+    "ResultReader",
+    "ToolOutcome",
+    "Toolbox",
+    "longest_result",
+    "refuse_commands",
+]
 
 
 _ALMOST = 0.85
@@ -171,6 +181,10 @@ class Toolbox:
             return _failed_outcome(args.text, ToolFailureReason.EXCEPTION)
         return PreparedCall(tool, args)
 
+    def adding(self, tool: PreparedTool) -> Self:
+        """Return the same tools and one more."""
+        return type(self)({**self._tools, tool.name: tool})
+
     def find(self, name: str) -> PreparedTool | None:
         """Return the tool with a name, ignoring case and punctuation; else the only one with almost that name.
 
@@ -199,3 +213,53 @@ def _failed_outcome(text: str, reason: ToolFailureReason, code: str | None = Non
 
 def _plain_name(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
+
+
+_SHORT = 6_000
+"""In characters; results up to this length are shown whole to every model."""
+
+_SNIPPET = 120
+"""How many characters are shown before and behind what was looked for."""
+
+
+def longest_result(window: int) -> int:
+    """Return the number of characters that one result may have in a conversation: about a quarter of the window.
+
+    Args:
+        window: the model's context window, in tokens.
+    """
+    return max(int(window * 0.85), _SHORT)
+
+
+class ResultReader(BaseTool):
+    """Reads and searches the results of an agent's tools that are too long for its conversation."""
+
+    texts: Any
+    """The results by the numbers that the model is told."""
+
+    most: int
+    """The maximum length of an answer, in characters."""
+
+    cache_function: Callable[..., bool] = keep_never
+
+    def _run(self, result: str, start: int = 0, search: str = "") -> str:
+        text = self.texts.get(result.strip())
+        if text is None:
+            raise ToolFailed(f"There is no result `{result}` to read. Use one of: {', '.join(self.texts)}.")
+        start = min(max(start, 0), len(text))
+        if search:
+            return self._found(text, start, search)
+        end = min(start + self.most, len(text))
+        rest = f"; read on from start={end}" if end < len(text) else ", the end"
+        return f"{text[start:end]}\n[characters {start} to {end} of {len(text)}{rest}]"
+
+    def _found(self, text: str, start: int, search: str) -> str:
+        lines, size, places = list[str](), 0, re.finditer(re.escape(search), text[start:], re.IGNORECASE)
+        for place in places:
+            at = start + place.start()
+            snippet = text[max(at - _SNIPPET, 0) : at + len(search) + _SNIPPET].replace("\n", " ")[: self.most]
+            size += len(snippet)
+            if size > self.most:
+                return "\n".join([*lines, f"[there are more; search on from start={at}]"])
+            lines.append(f"start={at}: {snippet}")
+        return "\n".join(lines) or f"`{search}` does not occur in the result from start={start} on."

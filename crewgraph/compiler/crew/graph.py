@@ -153,17 +153,19 @@ class _Schemas:
     def __init__(self, slugs: Sequence[str]) -> None:
         self._slugs = slugs
         self._position = {slug: position for position, slug in enumerate(slugs)}
-        self._prefixes: dict[int, _ReadSchema] = {}
+        self._prefixes: dict[tuple[int, bool], _ReadSchema] = {}
 
     def of(self, assignment: TaskBinding) -> _ReadSchema:
         sources, shared = assignment.sources, _shared_channels(assignment)
+        others = assignment.conversation
         if len(sources) <= _MAX_OWN_SCHEMA:
-            return _ReadSchema((*shared, *sources), schema(assignment.slug, [INPUTS, *shared, *sources]))
+            return _ReadSchema((*shared, *sources), schema(assignment.slug, [INPUTS, *shared, *sources], others))
         length = 1 << max(self._position[source] for source in sources).bit_length()
-        if length not in self._prefixes:
+        key = length, assignment.converses
+        if key not in self._prefixes:
             read = (*shared, *self._slugs[:length])
-            self._prefixes[length] = _ReadSchema(read, schema(f"first_{length}", [INPUTS, *read]))
-        return self._prefixes[length]
+            self._prefixes[key] = _ReadSchema(read, schema(f"first_{length}", [INPUTS, *read], others))
+        return self._prefixes[key]
 
 
 def _shared_channels(assignment: TaskBinding) -> tuple[str, ...]:

@@ -7,13 +7,14 @@ from typing import Any, cast
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from crewgraph.compiler.crew.result import last_human_message, with_last_message
-from crewgraph.compiler.crew.state import INPUTS, MESSAGES
+from crewgraph.compiler.crew.result import check_blocks, last_human_message, with_last_message
+from crewgraph.compiler.crew.state import INPUTS, MESSAGES, MESSAGES_SCHEMA
 from crewgraph.compiler.enclosing import NO_RUN, fields_of, shared_inputs
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.plain import NotPlain, plain
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.errors import MissingInput, RunError
-from crewgraph.schema import PlainDict, PlainMapping, fault_text
+from crewgraph.schema import PlainDict, PlainMapping, fault_text, is_mapping
 
 __all__ = ["CrewInput", "CrewRunContext", "crew_input", "plain_inputs", "read_context"]
 
@@ -33,6 +34,9 @@ class CrewInput:
 
     conversed: str | None = None
     """The placeholder that takes the last message of a conversation; None if the graph takes part in none."""
+
+    conversing: tuple[BaseAgentDefinition, ...] = ()
+    """The agents that see the conversation."""
 
     def read(self, value: object, defaults: PlainMapping) -> object:
         """Return an input as the graph takes it: `{"topic": "rain"}` is `{"inputs": {"topic": "rain"}}`.
@@ -123,9 +127,13 @@ class CrewInput:
         """Return an input with the last message of its conversation among the inputs, if the graph takes part in one.
 
         Raises:
-            RunError: There are messages, but none of a person.
+            RunError: There are messages, but none of a person, or with a block that a model does not take.
         """
-        return value if self.conversed is None else with_last_message(value, self.conversed)
+        if self.conversed is None or not is_mapping(value):
+            return value
+        for agent in self.conversing:
+            check_blocks(value, agent)
+        return with_last_message(value, self.conversed)
 
     def _plain(self, inputs: Mapping[str, object]) -> dict[str, object]:
         """Return the inputs with those in texts as plain data, as `kickoff` takes them; others belong to the caller's tools."""
@@ -179,12 +187,7 @@ class CrewInput:
             }
         required = [name for name in self.placeholders if name != self.conversed]
         if self.conversed is not None:
-            fields[MESSAGES] = {
-                "title": MESSAGES,
-                "type": "array",
-                "items": {"type": "object"},
-                "description": "The conversation.",
-            }
+            fields[MESSAGES] = MESSAGES_SCHEMA
         return {"title": "CrewInput", "type": "object", "properties": fields, "required": required}
 
 

@@ -4,19 +4,30 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, convert_to_messages
-from langgraph.graph.message import add_messages
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.messages.content import KNOWN_BLOCK_TYPES
 from langgraph.pregel import Pregel
 
-from crewgraph.compiler.crew.state import INPUTS, MESSAGES, OUTPUT
+from crewgraph.compiler.agent.models import llm_of
+from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGE, MESSAGES, OUTPUT
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.channels import ResultChannel
 from crewgraph.core.pregel import add_writes
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CompileError, RunError
+from crewgraph.llm.capabilities import refuses
+from crewgraph.llm.usage import langchain_usage
 from crewgraph.schema import PlainMapping
 
-__all__ = ["conversation_placeholder", "last_human_message", "result_channels", "with_last_message", "write_result"]
+__all__ = [
+    "check_blocks",
+    "conversation_placeholder",
+    "last_human_message",
+    "result_channels",
+    "with_last_message",
+    "write_result",
+]
 
 
 def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, object]) -> str | None:
@@ -53,7 +64,7 @@ def result_channels(tasks: Sequence[TaskBinding], *, messages: bool) -> dict[str
     """Return the channels for the result, with their types; a task of one of these names keeps its channel."""
     channels: dict[str, object] = {OUTPUT: Annotated[Any, ResultChannel]}
     if messages:
-        channels[MESSAGES] = Annotated[list[AnyMessage], add_messages]
+        channels.update(CONVERSATION)
     return {name: kind for name, kind in channels.items() if name not in {assignment.slug for assignment in tasks}}
 
 
@@ -89,19 +100,21 @@ def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -
     given = cast("PlainMapping", output)
     result: dict[str, object] = {OUTPUT: given.get("pydantic") or given.get("json_dict") or given["raw"]}
     if MESSAGES in channels:
-        result[MESSAGES] = [AIMessage(str(given["raw"]), name=name)]
+        message_id, usage = cast("PlainMapping", update).get(MESSAGE, (None, None))
+        result[MESSAGES] = [
+            AIMessage(str(given["raw"]), name=name, id=message_id, usage_metadata=langchain_usage(usage))
+        ]
     return [(channel, value) for channel, value in result.items() if channel in channels]
 
 
-def with_last_message(value: object, placeholder: str) -> object:
+def with_last_message(given: PlainMapping, placeholder: str) -> PlainMapping:
     """Return the input of a graph with the last human message of its conversation as the value of a placeholder.
 
     Raises:
         RunError: there are messages, but none of a person.
     """
-    if not isinstance(value, Mapping) or MESSAGES not in value:
-        return cast("object", value)
-    given = cast("PlainMapping", value)
+    if MESSAGES not in given:
+        return given
     inputs: PlainMapping = given.get(INPUTS) or {}
     if placeholder in inputs:
         return given
@@ -113,8 +126,54 @@ def with_last_message(value: object, placeholder: str) -> object:
     return {**given, INPUTS: {**inputs, placeholder: last.text}}
 
 
+def check_blocks(given: PlainMapping, agent: BaseAgentDefinition) -> None:
+    """Check that the model of an agent takes what the messages of an input hold.
+
+    Raises:
+        RunError: it does not.
+    """
+    for message in _messages_of(given) if MESSAGES in given else ():
+        for block in message.content if isinstance(message, (HumanMessage, ToolMessage)) else ():
+            if isinstance(block, str):
+                continue
+            kind = _kind_of(block)
+            if kind == _UNKNOWN:
+                raise RunError(
+                    f"a message has a block of the type `{block.get('type')}`, which is neither one of LangChain's standard "
+                    f"blocks nor of a provider's: {block!r:.100}"
+                )
+            if kind is not None and refuses(llm_of(agent), kind):
+                raise RunError(
+                    f"a message has a block of the type `{block.get('type')}`, and the model of {agent.called} takes no "
+                    f"`{kind}`. Give the agent a model that does, or send a text. (A LangChain model says what it takes by its "
+                    "`profile`, a `BaseLLM` by `supports_multimodal`.)"
+                )
+
+
+_UNKNOWN = "unknown"
+_KINDS = {"image_url": "image", "input_image": "image", "input_audio": "audio"}
+_FILES = ("file", "input_file", "document", "media")
+_OF_PROVIDERS = {"input_text", "search_result", "guard_content", "cache_point", "container_upload"}
+
+
+def _kind_of(block: PlainMapping) -> str | None:
+    """Return what kind of input a block needs from a model: see `refuses`; None for any model, `_UNKNOWN` for none."""
+    name = str(block.get("type"))
+    if name in _FILES:
+        name, _, rest = str(block.get("mime_type") or "application/pdf").partition("/")
+        name = rest if name == "application" else name
+        return name if name in ("pdf", "image", "audio", "video") else None
+    kind = _KINDS.get(name, name)
+    if kind in ("image", "audio", "video"):
+        return kind
+    return None if name in KNOWN_BLOCK_TYPES | _OF_PROVIDERS else _UNKNOWN
+
+
 def last_human_message(given: PlainMapping) -> HumanMessage | None:
     """Return the last human message in the `messages` of an input, a list or a single one; None without one."""
+    return next((message for message in reversed(_messages_of(given)) if isinstance(message, HumanMessage)), None)
+
+
+def _messages_of(given: PlainMapping) -> list[BaseMessage]:
     added: Any = given[MESSAGES]
-    messages: list[BaseMessage] = convert_to_messages(cast("list[Any]", added) if isinstance(added, list) else [added])
-    return next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
+    return convert_to_messages(cast("list[Any]", added) if isinstance(added, list) else [added])

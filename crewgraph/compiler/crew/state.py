@@ -2,11 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
 
-__all__ = ["INPUTS", "MESSAGES", "OUTPUT", "PLANNING", "TASK", "schema"]
+__all__ = [
+    "CONVERSATION",
+    "INPUTS",
+    "MESSAGE",
+    "MESSAGES",
+    "MESSAGES_SCHEMA",
+    "OUTPUT",
+    "PLANNING",
+    "TASK",
+    "schema",
+]
 
 
 INPUTS = "inputs"
@@ -20,6 +32,20 @@ OUTPUT = "output"
 
 MESSAGES = "messages"
 """The channel of a conversation, in graphs that take part in one."""
+
+CONVERSATION: Mapping[str, object] = {MESSAGES: Annotated[list[AnyMessage], add_messages]}
+"""The same, with its type."""
+
+MESSAGES_SCHEMA: Mapping[str, object] = {
+    "title": MESSAGES,
+    "type": "array",
+    "items": {"type": "object"},
+    "description": "The conversation.",
+}
+"""The JSON schema of a conversation in the input of a graph."""
+
+MESSAGE = "__message__"
+"""Beside the output of a task: the id and the usage of the message that the model answered with; no channel takes it."""
 
 TASK = "task"
 """The key that identifies the task of an output in the state: its `id` in that process, its `key`, and its `number`."""

@@ -1,6 +1,5 @@
 """Executions of methods: their arguments, the hooks around them, and their runs in the trace."""
 
-import difflib
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +37,7 @@ from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.llm.current_call import CALL, CurrentCall
 from crewgraph.scoped import scoped
+from crewgraph.text import suggestion
 
 __all__ = [
     "HookedMethod",
@@ -116,14 +116,11 @@ def unknown_inputs(definition: FlowTopology, state: object, inputs: Inputs) -> l
         *RESERVED_INPUTS,
         FILES,
     }
-    messages: list[str] = []
-    for name in inputs.keys() - known:
-        matches = difflib.get_close_matches(name, sorted(known), n=1)
-        messages.append(
-            f"the input `{name}` is neither a field of the state `{type(state).__name__}` of flow `{definition.name}` nor a "
-            f"parameter of a method.{f' Did you mean `{matches[0]}`?' if matches else ''}"
-        )
-    return messages
+    return [
+        f"the input `{name}` is neither a field of the state `{type(state).__name__}` of flow `{definition.name}` nor a "
+        f"parameter of a method.{suggestion(name, sorted(known))}"
+        for name in inputs.keys() - known
+    ]
 
 
 @lru_cache(10_000)

@@ -8,16 +8,20 @@ from functools import partial
 from typing import Annotated, Any, cast
 from uuid import uuid4
 
+from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, GraphOutput, StateUpdate
 from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
+from crewgraph.compiler.crew.result import with_last_message
+from crewgraph.compiler.crew.state import MESSAGES, MESSAGES_SCHEMA
 from crewgraph.compiler.enclosing import NO_RUN, fields_of, is_node, shared_inputs
 from crewgraph.compiler.flow.algebra import (
     GraphState,
@@ -44,7 +48,8 @@ from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import texts_in_code
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import RunError
+from crewgraph.errors import CompileError, RunError
+from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
@@ -151,6 +156,16 @@ _OWN_CHANNELS = {"inputs", "state", "output"}
 """The keys of the graph's state that callers see."""
 
 
+class _Talking(_Channels, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class _TalkingOutput(TypedDict, total=False):
+    state: PlainDict
+    output: Any
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
 class _InputSchema(TypedDict, total=False):
     """The inputs of a run."""
 
@@ -170,10 +185,12 @@ class FlowForm:
     base: CompiledStateGraph[Any]
 
     @classmethod
-    def of(cls, definition: FlowTopology) -> "FlowForm":
-        """Return the form of a definition."""
+    def of(cls, definition: FlowTopology, *, converses: bool = False) -> "FlowForm":
+        """Return the form of a definition; its graph has a channel for a conversation if it `converses`."""
         plan = TriggerPlan(definition)
-        graph = StateGraph(_Channels, output_schema=_OutputSchema)
+        graph = StateGraph(
+            _Talking if converses else _Channels, output_schema=_TalkingOutput if converses else _OutputSchema
+        )
         for name in plan.methods:
             graph.add_node(name, MethodNode(name))
         graph.add_node(WAIT, WaitNode())
@@ -187,6 +204,7 @@ class FlowForm:
         checkpointer: Any = None,
         store: object = None,
         name: str | None = None,
+        messages: bool | str = False,
         context_schema: type[Any] | None = None,
         **options: object,
     ) -> "FlowGraph":
@@ -197,6 +215,7 @@ class FlowForm:
             checkpointer: where its runs are stored.
             store: a LangGraph store for its methods.
             name: its name as a node and in traces; None uses the flow's.
+            messages: see `Flow.compile`; true only where the form converses.
             context_schema: the schema of its runs' context.
             options: other arguments of LangGraph's `compile`.
         """
@@ -204,7 +223,32 @@ class FlowForm:
         shown_name = node_name(flow.flow_name if name is None else name)
         fields = {**vars(base), "checkpointer": checkpointer, "store": store, "name": shown_name}
         fields["context_schema"] = context_schema
-        return FlowGraph(flow=flow, form=self, run_name=f"Flow: {flow.flow_name}" if name is None else name, **fields)
+        run_name = f"Flow: {flow.flow_name}" if name is None else name
+        conversed = None if messages is False else _conversed(messages, self.plan.definition, flow.state)
+        return FlowGraph(flow=flow, form=self, run_name=run_name, conversed=conversed, **fields)
+
+
+def _conversed(messages: bool | str, definition: FlowTopology, state: object) -> str:
+    """Return the input that takes the text of the last human message; empty if the flow reads only whole conversations.
+
+    Raises:
+        CompileError: it is ambiguous, or there is none.
+    """
+    if isinstance(messages, str):
+        if unread := unknown_inputs(definition, state, {messages: ""}):
+            raise CompileError(f"`messages={messages!r}`: {unread[0]}")
+        return messages
+    names = input_names(definition, state)
+    others = sorted(names - {MESSAGES})
+    if len(others) == 1:
+        return others[0]
+    if MESSAGES in names:
+        return ""
+    raise CompileError(
+        "`messages=True` gives the last message to the flow's only input: the field of its state or the parameter of its start "
+        f'method. It has {", ".join(f"`{name}`" for name in others) or "none"}. Name one, `compile(messages="question")`, or '
+        f"let the state have a field `{MESSAGES}`, which takes the whole conversation."
+    )
 
 
 def _compiled(graph: "StateGraph[Any]", **options: Any) -> CompiledStateGraph[Any]:
@@ -230,13 +274,17 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
     Args:
         flow: the flow.
         form: the shared part of its class's graphs.
+        run_name: the name of its runs in traces.
+        conversed: the input that takes the last message of a conversation; None if the graph takes part in none.
         fields: the constructor arguments of `CompiledStateGraph`.
     """
 
-    def __init__(self, *, flow: "FlowDefinition", form: FlowForm, run_name: str, **fields: Any) -> None:
+    def __init__(
+        self, *, flow: "FlowDefinition", form: FlowForm, run_name: str, conversed: str | None = None, **fields: Any
+    ) -> None:
         super().__init__(**fields)
         # In `vars`, so that LangGraph's `copy` passes them to `__init__`.
-        self.flow, self.form, self.run_name = flow, form, run_name
+        self.flow, self.form, self.run_name, self.conversed = flow, form, run_name, conversed
 
     @property
     def plan(self) -> TriggerPlan:
@@ -319,6 +367,8 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.initial_values(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
             run.inputs = dict(inputs)
+            if MESSAGES in fields and self.conversed is not None:
+                graph_input[MESSAGES] = fields[MESSAGES]
         opened = named_run({**(config or {}), "configurable": {**configurable, RUN: run}}, self.run_name)
         return graph_input, opened
 
@@ -328,8 +378,14 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
         Raises:
             RunError: the caller passes an input that neither the state nor a method reads.
         """
+        names = input_names(self.plan.definition, self.flow.state)
+        if self.conversed is not None and MESSAGES in value:
+            if self.conversed:
+                value = with_last_message(value, self.conversed)
+            names = names if isinstance(self.flow.state, BaseModel) else names | {MESSAGES}
+            value = {**value, MESSAGES: openai_messages(read_messages(value[MESSAGES]))}
+            return shared_inputs(value, names - _OWN_CHANNELS)
         if is_node(config):
-            names = input_names(self.plan.definition, self.flow.state)
             return shared_inputs(value, names - _OWN_CHANNELS)
         inputs: Inputs = value.get("inputs") or {} if not value or value.keys() & _OWN_CHANNELS else value
         if unread := unknown_inputs(self.plan.definition, self.flow.state, inputs):
@@ -344,6 +400,7 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
         run.is_shown = False
         run.saver = None if saver is None else saver_of_host(saver)
         run.thread_id = "/".join(filter(None, [place.thread, place.task]))
+        run.speaker = None if self.conversed is None else self.name
         return run
 
     def initial_values(self, run: FlowRun, inputs: Inputs) -> GraphUpdate:
@@ -383,10 +440,14 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
         """Return the JSON schema of a run's input: the fields of the state's model, or `inputs` if the state is a dict."""
         state = self.flow.state
         if not isinstance(state, BaseModel):
-            return TypeAdapter(_InputSchema).json_schema()
-        schema = type(state).model_json_schema()
-        fields: PlainDict = schema.get("properties", {})
-        schema["properties"] = {name: field for name, field in fields.items() if name != "id"}
+            schema = TypeAdapter(_InputSchema).json_schema()
+        else:
+            schema = type(state).model_json_schema()
+            fields: PlainDict = schema.get("properties", {})
+            schema["properties"] = {name: field for name, field in fields.items() if name != "id"}
+        if self.conversed is not None:
+            schema["properties"][MESSAGES] = MESSAGES_SCHEMA
+            schema["required"] = [name for name in schema.get("required", ()) if name not in (self.conversed, MESSAGES)]
         return schema
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:

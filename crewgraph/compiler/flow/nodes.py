@@ -12,6 +12,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.types import Command
 
+from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.completion import extra_updates, of_run
 from crewgraph.compiler.flow.run import FlowRun
@@ -76,6 +77,8 @@ class MethodNode(FlowNode):
     def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]
         run.read(state)
+        if MESSAGES in state and progress["last"] is None and not run.running:
+            run.hear(state[MESSAGES])
         inflight = progress["inflight"]
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()

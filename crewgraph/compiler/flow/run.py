@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.background import Work
 from crewgraph.compiler.flow.classes import Classes, classes_of
@@ -21,10 +22,11 @@ from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.current import CURRENT
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, PendingFeedbackContext, output_value
 from crewgraph.definitions.flow.flow import FlowDefinition
-from crewgraph.definitions.flow.state import state_fields, state_id, state_source
+from crewgraph.definitions.flow.state import state_fields, state_id, state_source, with_inputs
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import StorageError
 from crewgraph.events.lineage import Lineage
+from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.schema import PlainDict, PlainMapping
 
@@ -53,6 +55,9 @@ class FlowRun:
 
     is_in_node = False
     """Whether the code of a node of another graph kicked it off."""
+
+    speaker: str | None = None
+    """The author of its message to a conversation; None if it takes part in none."""
 
     def __init__(
         self, flow: "FlowDefinition", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool
@@ -214,6 +219,16 @@ class FlowRun:
                 self.again = True
                 if self.is_shown:
                     self.flow.take_state(self.state)
+
+    def hear(self, messages: object) -> None:
+        """Give the flow the whole conversation in the graph before its first method, if it reads it."""
+        with self._lock:
+            if MESSAGES not in self.inputs:
+                return
+            self.inputs[MESSAGES] = openai_messages(read_messages(messages))
+            changed = with_inputs(self.state, {MESSAGES: self.inputs[MESSAGES]}, self.name)
+            if changed is not self.state and hasattr(changed, MESSAGES):
+                setattr(self.state, MESSAGES, getattr(changed, MESSAGES))
 
     def finish(self, name: str, method: str, value: object) -> Any:
         """Record the result of an execution; return it in the form of checkpoints."""

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
+from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
 from crewgraph.compiler.flow.asking import answers_of_inbox, flow_inbox_fields
 from crewgraph.compiler.flow.completion import Completion, Done, is_feedback, method_of
@@ -19,6 +21,7 @@ from crewgraph.core.plain import plain
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, label_value, output_value
+from crewgraph.tools.results import observation
 
 __all__ = [
     "answer_update",
@@ -80,7 +83,11 @@ def result_update(run: FlowRun, progress: Progress) -> GraphUpdate:
     if isinstance(result, HumanFeedbackResult) or is_feedback(last, result):
         output = output_value(method_of(last), run.revived(result))
         result = run.recorded_value(output, f"the result of flow `{run.name}`")
-    return {"output": result}
+    if run.speaker is None:
+        return {"output": result}
+    value = run.revived(result)
+    text = getattr(value, "raw", None) or observation(plain(value))
+    return {"output": result, MESSAGES: [AIMessage(text, name=run.speaker, id=run.key)]}
 
 
 def park_update(run: FlowRun, parked_method: Parked) -> GraphUpdate:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools, granted_tools, guarded_tools
 from crewgraph.compiler.agent.capabilities import capabilities_key
 from crewgraph.compiler.crew.manager import colleagues, worker_of
-from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
+from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGES, PLANNING, TASK
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -136,6 +136,14 @@ class TaskBinding(AgentBinding):
     lessons: TrainingData = NO_TRAINING_DATA
     """The training data of the crew's agents."""
 
+    converses: bool = False
+    """Whether its prompt follows the conversation in the state."""
+
+    @property
+    def conversation(self) -> Mapping[str, object]:
+        """The channel of the conversation, with its type, if it reads it."""
+        return CONVERSATION if self.converses else dict[str, object]()
+
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The channels whose outputs are its context."""
@@ -162,13 +170,19 @@ class TaskBinding(AgentBinding):
         return {**output, TASK: {"id": str(self.task.id), "key": self.task.key, "number": self.number}}
 
 
-def bind_tasks(crew: CrewDefinition) -> list[TaskBinding]:
+def bind_tasks(crew: CrewDefinition, *, converses: bool = False) -> list[TaskBinding]:
     """Bind the tasks of a crew, in order.
+
+    Args:
+        crew: the crew.
+        converses: whether the graph takes part in a conversation, which each agent sees in its first task.
 
     Raises:
         CompileError: a task has no agent, or two tools have the same name.
     """
     reserved, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
+    if converses:
+        reserved.add(MESSAGES)
     if crew.planning:
         reserved.add(PLANNING)
     bindings: list[TaskBinding] = []
@@ -189,6 +203,7 @@ def bind_tasks(crew: CrewDefinition) -> list[TaskBinding]:
                 given_tools=tools,
                 tools=guarded_tools([*tools, *capability_tools(agent, tools, crew, task)], adapted, title(task)),
                 plan_number=number + 1 if crew.planning else None,
+                converses=converses and all(binding.agent is not agent for binding in bindings),
             )
         )
     return bindings

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.react import discard_result
-from crewgraph.compiler.crew.state import INPUTS
+from crewgraph.compiler.crew.state import INPUTS, MESSAGE
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
@@ -110,7 +110,8 @@ def task_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, ob
     override = _execution_override(assignment)
     if override is not None:
         return {assignment.slug: assignment.labelled((yield from execution.run_override(override)))}
-    return {assignment.slug: assignment.labelled((yield from execution.run()))}
+    output = assignment.labelled((yield from execution.run()))
+    return {assignment.slug: output, MESSAGE: execution.usage.message}
 
 
 def task_body_without_override(assignment: TaskBinding, state: Mapping[str, object]) -> Body[dict[str, object]]:

@@ -5,21 +5,23 @@ of this run, whatever the definition shows meanwhile, and counts its usage for t
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from crewgraph.compiler.crew.state import INPUTS, PLANNING
+from crewgraph.compiler.crew.state import INPUTS, MESSAGES, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding, context_outputs
 from crewgraph.core.files import FileRecord, files_in
+from crewgraph.core.messages import Block, Message
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.definitions.placeholders import append_chat_history
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import StorageError
+from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
@@ -50,6 +52,12 @@ class Briefing:
     files: Mapping[str, FileRecord] = field(default_factory=dict[str, FileRecord])
     """The files of the run, by name."""
 
+    conversation: Sequence[Message] = ()
+    """The messages before the task, without the last one if its text is in the description."""
+
+    blocks: Sequence[Block] = ()
+    """What else the last message holds, such as images."""
+
 
 def briefing_of(assignment: TaskBinding, state: PlainMapping, book: Book) -> Briefing:
     """Render the texts of a task and its agent for a run with this state; without inputs, texts stay as they are.
@@ -74,6 +82,7 @@ def briefing_of(assignment: TaskBinding, state: PlainMapping, book: Book) -> Bri
         description = append_chat_history(description, inputs, book)
     if assignment.plan_number is not None:
         description = _with_plan(description, assignment.plan_number, assignment, state)
+    conversation, blocks = _conversation(state.get(MESSAGES), description) if assignment.converses else ((), ())
     return Briefing(
         role=agent_texts["role"] or "",
         goal=agent_texts["goal"] or "",
@@ -84,7 +93,19 @@ def briefing_of(assignment: TaskBinding, state: PlainMapping, book: Book) -> Bri
         context=context_outputs(assignment, state),
         trigger=_trigger(task, assignment.crew, inputs) if inputs else "",
         files=files_in(inputs) if inputs else {},
+        conversation=conversation,
+        blocks=blocks,
     )
+
+
+def _conversation(given: object, description: str) -> tuple[Sequence[Message], Sequence[Block]]:
+    """Return the messages before a task, and the blocks of the last one if the description has its text."""
+    messages = read_messages(given or [])
+    last = messages[-1] if messages else None
+    if last is None or last["role"] != "user" or text_of(last["content"]) not in description:
+        return messages, ()
+    blocks = [block for block in last["content"] if isinstance(block, dict) and block.get("type") != "text"]
+    return messages[:-1], blocks
 
 
 def _with_plan(description: str, number: int, assignment: TaskBinding, state: PlainMapping) -> str:

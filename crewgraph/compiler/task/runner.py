@@ -20,7 +20,7 @@ from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import DEFAULT_MAX_DELEGATIONS
-from crewgraph.llm.conversation import openai_messages
+from crewgraph.llm.conversation import openai_messages, plain_messages, text_of
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of, overrides_any
 from crewgraph.schema import PlainDict, PlainMapping
@@ -78,6 +78,7 @@ class TaskRunner:
         self._definition, self._crew = assignment.agent, assignment.crew
         self._team: DelegationTeam | None = None
         self._dialogue: Dialogue | None = None
+        self._history: Sequence[Message] = ()
 
     @property
     def conversation(self) -> list[dict[str, object]]:
@@ -118,6 +119,7 @@ class TaskRunner:
     def _run_attempt(self, refused: Refused | None) -> Body[str]:
         yield from self.agent.prepare()
         agent = self.agent
+        notes = (*agent.notes, *self._read_conversation()) if self._briefing.conversation else agent.notes
         opening = Opening(
             agent=self._definition,
             task=self._task,
@@ -126,10 +128,10 @@ class TaskRunner:
             native=agent.native_tools,
             book=self._book,
             refused=refused,
-            capability_notes=agent.notes,
+            capability_notes=notes,
             files=agent.files,
         )
-        dialogue = Dialogue(opening.messages, self._briefing.context)
+        dialogue = Dialogue(opening.messages, self._briefing.context, self._history)
         opening_messages = dialogue.transcript.messages
         answer = yield from self.agent.run_with_timeout(
             partial(self._answer_in_scope, opening, dialogue, refused), opening_messages
@@ -139,6 +141,14 @@ class TaskRunner:
         if self._dialogue is not None:
             yield Notify(partial(self._definition.record_messages, tuple(self._dialogue.transcript.messages)))
         return answer
+
+    def _read_conversation(self) -> list[str]:
+        """Set the history before the task's prompt, and return the texts of the system messages in it."""
+        agent, conversation = self.agent, self._briefing.conversation
+        # Some providers accept system messages at the start only, and tool calls only where tools are offered.
+        said = [message for message in conversation if message["role"] != "system"]
+        self._history = said if agent.native_tools and agent.tools else plain_messages(said)
+        return [text_of(message["content"]) for message in conversation if message["role"] == "system"]
 
     def remember(self, answer: str) -> Body[None]:
         """Save an answer in the agent's memories."""
@@ -162,7 +172,7 @@ class TaskRunner:
         context_notes = (*lessons, *found)
         notes = (*context_notes, *(yield from agent.prompt_notes(briefing, refused, context_notes)))
         if notes:
-            dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)
+            dialogue = Dialogue(replace(opening, notes=notes).messages, briefing.context, self._history)
         if (reviewer := self._reviewer) is not None:
             messages = yield from reviewer.opening_messages(dialogue.transcript.messages)
             if messages != dialogue.transcript.messages:

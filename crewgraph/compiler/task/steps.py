@@ -11,7 +11,7 @@ from langgraph.utils.runnable import RunnableCallable
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.agent.capabilities import fetches_tools
-from crewgraph.compiler.crew.state import INPUTS, schema
+from crewgraph.compiler.crew.state import INPUTS, MESSAGE, schema
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.body import task_body
 from crewgraph.core.pregel import InlineGraph
@@ -49,8 +49,8 @@ def step_graph(
     stepper = Stepper(partial(task_body, assignment), stages, stored=stored)
     graph = StateGraph(
         _state(assignment, sources),
-        input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources]),
-        output_schema=schema(f"{assignment.slug}_result", [assignment.slug]),
+        input_schema=schema(f"{assignment.slug}_input", [INPUTS, *sources], assignment.conversation),
+        output_schema=schema(f"{assignment.slug}_result", [assignment.slug], {MESSAGE: Any}),
     )
     for stage in stages:
         graph.add_node(stage, StepNode(stage, stepper))
@@ -83,6 +83,8 @@ def _needed_stages(assignment: TaskBinding) -> list[str]:
 
 def _state(assignment: TaskBinding, sources: Collection[str]) -> Any:
     fields: dict[str, object] = dict.fromkeys([INPUTS, *sources, assignment.slug], dict[str, Any])
+    fields[MESSAGE] = Any
+    fields.update(assignment.conversation)
     fields[STEPS] = Annotated[list[dict[str, Any]], operator.add]
     fields[PENDING] = dict[str, Any] | None
     return TypedDict(f"{assignment.slug}_state", fields, total=False)  # pyright: ignore[reportArgumentType]

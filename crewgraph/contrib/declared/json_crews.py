@@ -1,6 +1,5 @@
 """Crews loaded from JSON files: crew.jsonc, and agents/<name>.jsonc next to it."""
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +18,7 @@ from crewgraph.llm.resolve import llm_from_name
 from crewgraph.project.roles import display_path
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 from crewgraph.task import ConditionalTask, Task
+from crewgraph.text import suggestion
 
 __all__ = [
     "JSONParts",
@@ -173,8 +173,7 @@ def _lookup(name: Any, choices: Mapping[str, object], where: str, kind: str) -> 
 
 
 def _unknown_key(kind: type[BaseModel], key: str, where: str) -> Fault:
-    matches = difflib.get_close_matches(key, list(kind.model_fields), n=1)
-    remedy = f"Did you mean `{matches[0]}`?" if matches else "Remove it."
+    remedy = suggestion(key, kind.model_fields).strip() or "Remove it."
     return Fault(where=where, what=f"`{kind.__name__}` has no `{key}`.", remedy=remedy, code="unknown_key")
 
 

@@ -377,7 +377,7 @@ class AgentDefinition(BaseAgentDefinition):
     """A class whose instances do the agent's work with `invoke(inputs)`; None, and CrewAI's own executors, use our loop."""
 
     use_better_compaction: bool = True
-    """Has no effect: there is one way to condense long conversations."""
+    """Whether results of tools that would fill a quarter of the context window are kept aside, for a tool that reads them."""
 
     respect_context_window: bool = True
     """Whether conversations that exceed the model's context window are condensed; else `ContextLengthExceeded` is raised."""

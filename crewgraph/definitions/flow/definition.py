@@ -1,6 +1,5 @@
 """A flow as data: its methods, collected once when its class is defined, and the checks on them."""
 
-import difflib
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from crewgraph.definitions.flow.method import (
 )
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
+from crewgraph.text import suggestion
 
 __all__ = ["FlowTopology", "build_definition", "plain_condition"]
 
@@ -178,8 +178,7 @@ class FlowTopology:
     def _suggestion(self, event: str) -> str:
         """Return a hint about the name that was probably meant."""
         emitted_labels = {label for method in self.methods.values() for label in method.labels}
-        near = difflib.get_close_matches(event, [*self.methods, *sorted((self.labels | emitted_labels) - {event})], n=1)
-        return f" Did you mean `{near[0]}`?" if near else ""
+        return suggestion(event, [*self.methods, *sorted((self.labels | emitted_labels) - {event})])
 
     def _can_occur(self, label: str, of_routers: bool = False) -> bool:
         """Whether a method returns a label, or may do so."""

@@ -7,7 +7,6 @@ from crewgraph.extensions import extension
 
 if TYPE_CHECKING:
     from crewgraph.flow import FlowDeclaration
-import difflib
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -46,6 +45,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
 from crewgraph.llm.usage import UsageMetrics
+from crewgraph.text import suggestion
 
 __all__ = ["FlowDeclarations", "FlowDefinition"]
 
@@ -215,10 +215,9 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
         if isinstance(state, BaseModel) and state.model_config.get("extra") != "allow":
             kind, known = type(state).__name__, {*fields, "id"}
             for name in of_state.keys() - known:
-                near = difflib.get_close_matches(name, sorted(known | self._fields), n=1)
                 warnings.warn(
                     f"`{type(self).__name__}` has no keyword `{name}`, and its state `{kind}` no such field; it has no effect."
-                    + (f" Did you mean `{near[0]}`?" if near else ""),
+                    + suggestion(name, sorted(known | self._fields)),
                     UnknownKeyword,
                     stacklevel=user_stacklevel(),
                 )

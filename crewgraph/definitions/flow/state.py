@@ -79,6 +79,11 @@ def _record_writes(state: Any, *names: object) -> None:
 class StateDict(dict[Any, Any]):
     """A state without a model: a dict that records which fields are set."""
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"the state is a dict without `.{name}`: write `state[{name!r}]`, or give the flow a model: `Flow[Model]`"
+        )
+
     def __setitem__(self, key: Any, value: Any) -> None:
         _record_writes(self, key)
         super().__setitem__(key, value)

@@ -82,7 +82,7 @@ def rows_of_csv(text: str, delimiter: str | None = None) -> list[list[str]]:
     Raises:
         csv.Error: it is malformed.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # the process's: raised only as far as this text needs
     return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or delimiter_of(text)) if row]
 
 

@@ -46,7 +46,7 @@ from crewgraph.runtime.crew.results import recorded_files
 from crewgraph.runtime.execution import Run, wait_for_listeners
 from crewgraph.runtime.run_hooks import agent_observers, is_hooked, observed, run_entry_hooks, with_run_hooks
 from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, not_a_model
 from crewgraph.storage.claims.owned_graph import OwnedGraph
 from crewgraph.text import shorten
 
@@ -157,8 +157,8 @@ def _conversation(messages: object, where: str) -> list[PlainDict]:
 
 
 def _check_structure(structure: object, where: str) -> None:
-    if structure is not None and not (isinstance(structure, type) and issubclass(structure, BaseModel)):
-        raise DefinitionError(f"`response_format` of {where} must be a pydantic model, not {structure!r:.80}")
+    if structure is not None and (problem := not_a_model("response_format", structure)):
+        raise DefinitionError(f"{where}: {problem}")
 
 
 def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None = None) -> Program[Any]:

@@ -61,7 +61,8 @@ def compile_crew(
 ) -> Graph:
     """Compile a crew to a graph for the caller; see `Crew.compile`."""
     check_crew(crew)
-    tasks = _bind_with_lessons(crew, training_data_of(crew)) if crew.tasks else []
+    converses = messages is not False
+    tasks = _bind_with_lessons(crew, training_data_of(crew), converses=converses) if crew.tasks else []
     crew_inputs = crew_input(tasks)
     placeholder = conversation_placeholder(messages, crew_inputs.placeholders)
     channels = result_channels(tasks, messages=placeholder is not None)
@@ -85,7 +86,8 @@ def compile_crew(
     states = [str(name) for name in graph.channels]
     write_result(compiled, tasks, channels, compiled.name)
     run_name = f"Crew: {crew.name}" if name is None else name
-    input_form = replace(crew_inputs, channels=frozenset(states), conversed=placeholder)
+    agents = tuple(binding.agent for binding in tasks if binding.converses)
+    input_form = replace(crew_inputs, channels=frozenset(states), conversed=placeholder, conversing=agents)
     return metered(compiled, crew, input_form, run_name)
 
 
@@ -146,8 +148,8 @@ def _refuse_in_training(crew: CrewDefinition) -> None:
         )
 
 
-def _bind_with_lessons(crew: CrewDefinition, lessons: TrainingData) -> list[TaskBinding]:
-    return [replace(bind_task, lessons=lessons) for bind_task in bind_tasks(crew)]
+def _bind_with_lessons(crew: CrewDefinition, lessons: TrainingData, *, converses: bool = False) -> list[TaskBinding]:
+    return [replace(bind_task, lessons=lessons) for bind_task in bind_tasks(crew, converses=converses)]
 
 
 def _checked_granularity(granularity: str) -> str:

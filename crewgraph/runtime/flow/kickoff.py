@@ -228,7 +228,10 @@ def _graph_on(flow: "FlowDefinition", saver: Any, **options: Any) -> FlowGraph:
             f"`granularity` of flow `{flow.flow_name}` is {granularity!r}, but each method is a node: leave it out. For loops of "
             'tens of thousands of rounds, set `keep_history = "latest"`, or write the loop inside one method.'
         )
-    return form_of(flow).graph(flow, checkpointer=saver, **options)
+    form = form_of(flow)
+    if options.get("messages", False) is not False:
+        form = FlowForm.of(flow.topology(), converses=True)
+    return form.graph(flow, checkpointer=saver, **options)
 
 
 def _saver(flow: "FlowDefinition") -> object:

@@ -73,7 +73,7 @@ def _as_given(value: object) -> str:
     if isinstance(value, type):
         return f"`checkpointer` is the class `{value.__name__}`: write `{value.__name__}(...)`."
     if isinstance(value, str | Path):
-        return f'`checkpointer` is a path: write `SqliteCheckpointer("{value}")`.'
+        return _for_address(str(value))
     if isinstance(value, AbstractContextManager | AbstractAsyncContextManager):
         return (
             "`checkpointer` is what `from_conn_string` returns, which has to be entered: "
@@ -82,12 +82,26 @@ def _as_given(value: object) -> str:
     return f"`checkpointer` is {value!r:.80}."
 
 
+def _for_address(address: str) -> str:
+    """Return what to write in place of the path of a file or the address of a database."""
+    scheme, separator, rest = address.partition("://")
+    if scheme.partition("+")[0] in ("postgres", "postgresql"):
+        return (
+            "`checkpointer` is the address of a database. Open it: `from langgraph.checkpoint.postgres import PostgresSaver`, "
+            "`with PostgresSaver.from_conn_string(address) as saver:`, `saver.setup()`, then `checkpointer=saver`."
+        )
+    path = rest.removeprefix("/") if separator else address
+    return (
+        "`checkpointer` is a path. Open it: `from crewgraph.storage.checkpoints import SqliteCheckpointer`, then "
+        f'`checkpointer=SqliteCheckpointer("{path}")`.'
+    )
+
+
 def checkpointer_of_graph(checkpointer: Any) -> Any:
     """Return what a caller passes to `compile`: a checkpointer that runs no code from its database, or None, True, False.
 
     Raises:
+        TypeError: it is none of these.
         StorageError: the checkpointer may run code from its database.
     """
-    if not isinstance(checkpointer, BaseCheckpointSaver):
-        return checkpointer
-    return strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]
+    return checkpointer if checkpointer is None or isinstance(checkpointer, bool) else checkpointer_for(checkpointer)
