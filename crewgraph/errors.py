@@ -115,7 +115,7 @@ def unconstructed(kind: type[_ErrorT], args: tuple[object, ...]) -> _ErrorT:
 
 
 class CrewgraphError(PicklableError):
-    """The base class of crewgraph's exceptions."""
+    """The base class of crewgraph's exceptions; `docs/troubleshooting.md` says for each of them what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)

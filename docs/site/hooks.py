@@ -67,6 +67,11 @@ def on_files(files: Any, config: Any) -> None:
         files.append(File.generated(config, path, content=text))
 
 
+def on_nav(nav: Any, **_: Any) -> None:
+    """Note the order of the pages."""
+    _markdown.update({page.file.src_uri: ("", "") for page in nav.pages})
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Write out entries of the reference, and replace links that lead out of the pages."""
     path = page.file.src_uri

@@ -5,11 +5,14 @@ constructor's parameters the default, and declarations for type checkers are lef
 """
 
 import ast
+import re
+from pathlib import Path
 from typing import Any
 
 import griffe
 
 _LONGEST_TYPE = 100  # characters; a longer one is better known by its name
+_TROUBLESHOOTING = Path(__file__).parent.parent / "troubleshooting.md"
 _EMPTY = {"list": "[]", "dict": "{}", "set": "set()"}
 
 
@@ -27,6 +30,15 @@ class Reference(griffe.Extension):
         """Rewrite the attributes of all classes of a package."""
         if pkg.path == "crewgraph":
             _rewrite(pkg, pkg)
+            _link_errors(pkg["errors"])
+
+
+def _link_errors(module: griffe.Module) -> None:
+    """Let each error lead to what to do about it, whose heading has its name."""
+    entries = re.findall(r"^### (\w+)$", _TROUBLESHOOTING.read_text("utf-8"), re.MULTILINE)
+    for name, member in module.members.items():
+        if isinstance(member, griffe.Class) and member.docstring and name in entries:
+            member.docstring.value += f" [What to do](../troubleshooting.md#{name.lower()})"
 
 
 def _declared(statement: ast.If) -> list[str]:

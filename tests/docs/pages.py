@@ -130,10 +130,12 @@ def run(page: Path, folder: Path, **more: str) -> list[tuple[Block, str]]:
     source, found = program(page)
     script = folder / f"page_{page.stem}.py"  # not the name of a package it imports
     script.write_text(source, "utf-8")
+    variables = environment(folder / "storage", **more)
+    variables["PYTHONPATH"] += f"{os.pathsep}{folder / 'src'}"  # where a page puts a package
     done = processes.run(
         [sys.executable, str(script)],
         cwd=folder,
-        env=environment(folder / "storage", **more),
+        env=variables,
         capture_output=True,
         text=True,
         encoding="utf-8",

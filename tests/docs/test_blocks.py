@@ -5,14 +5,15 @@ The model that the pages name answers at a loopback endpoint.
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from servers.openai_api import OpenAIServer, Request
+from servers.openai_api import OpenAIServer, Request, call
 
 from crewgraph.compiler.preflight import refused_keywords
 from docs.pages import PAGES, ROOT, Block, blocks, run, says
 
-ANSWERS = {
+ANSWERS: dict[str, Any] = {
     "Find the main complaints about Acme Desk": "1. SSO login loop (42 tickets)\n2. CSV export times out (17 tickets)",
     "Nobody in our office can log in": "urgent",
     "I was charged twice": "billing",
@@ -20,12 +21,16 @@ ANSWERS = {
     "Decide whether we pay it": "pay",
     "Summarize the findings": "SSO login loops lead this week with 42 tickets; CSV exports that time out follow with 17.",
     "Where is order 7?": "Order 7 was shipped on Monday.",
+    "What happened to order 7?": call("order_status", {"order": "7"}),
+    "Refund order 7 if": call("refund", {"order": "7", "euros": 90}),
     "Answer the customer": "Order 7 is on its way.",
 }
 
 
-def answer(request: Request) -> str:
+def answer(request: Request) -> Any:
     """What a model might say to the tasks on the pages."""
+    if request.body["messages"][-1]["role"] == "tool":
+        return request.last
     said = "\n".join(str(message.get("content")) for message in request.body["messages"])
     return next((text for asked, text in reversed(ANSWERS.items()) if asked in said), f"echo: {request.last}")
 

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from crewgraph import errors
+from crewgraph.llm import errors as model_errors
 from docs.pages import ROOT
 
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)")
@@ -34,3 +36,14 @@ def test_every_link_leads_to_a_file_and_to_one_of_its_headings():
             if not found:
                 broken.append(f"{file.relative_to(ROOT)}: {match[0][1:]}")
     assert broken == []
+
+
+def test_every_error_of_crewgraph_has_an_entry_under_its_name():
+    raised = [
+        name
+        for module in (errors, model_errors)
+        for name in module.__all__
+        if isinstance(found := getattr(module, name), type) and issubclass(found, errors.CrewgraphError)
+    ]
+    entries = headings(ROOT / "docs" / "troubleshooting.md")
+    assert [name for name in raised if name.lower() not in entries | {"crewgrapherror"}] == []
