@@ -59,6 +59,7 @@ __all__ = [
     "address_of_start",
     "answers_waiting",
     "began",
+    "callers_values",
     "coming",
     "counted",
     "executions",
@@ -175,9 +176,20 @@ def failed_save(config: RunnableConfig) -> BaseException | None:
 
 
 def shared_runtime(config: RunnableConfig) -> PlainDict:
-    """Return the `configurable` with which a separate run shares the context and store of the enclosing run."""
-    runtime: Runtime[Any] | None = (config.get("configurable") or {}).get(_RUNTIME)
-    return {} if runtime is None else {_RUNTIME: Runtime(context=runtime.context, store=runtime.store)}
+    """Return the `configurable` with which a separate run shares the caller's values, context and store of the enclosing run."""
+    conf: PlainMapping = config.get("configurable") or {}
+    runtime: Runtime[Any] | None = conf.get(_RUNTIME)
+    shared = {} if runtime is None else {_RUNTIME: Runtime(context=runtime.context, store=runtime.store)}
+    return {**callers_values(conf), **shared}
+
+
+def callers_values(configurable: PlainMapping) -> PlainDict:
+    """Return the values of a `configurable` that are the caller's: those that name no place of a run."""
+    return {
+        name: value
+        for name, value in configurable.items()
+        if not name.startswith(("__", "checkpoint_")) and name != _THREAD
+    }
 
 
 def place_of(config: RunnableConfig) -> Place:
