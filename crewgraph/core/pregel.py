@@ -79,6 +79,7 @@ __all__ = [
     "shared_runtime",
     "start_of",
     "trace_on_demand",
+    "types_around",
     "untraced",
     "with_answers",
     "within_call",
@@ -94,6 +95,7 @@ LENT_SAVER = "__pregel_checkpointer"
 
 _DURABILITY = "__pregel_durability"
 _TASK = "__pregel_task_id"
+_READ = "__pregel_read"
 _RESUMING = "__pregel_resuming"
 _SCRATCHPAD = "__pregel_scratchpad"
 _RUNTIME = "__pregel_runtime"
@@ -190,6 +192,13 @@ def callers_values(configurable: PlainMapping) -> PlainDict:
         for name, value in configurable.items()
         if not name.startswith(("__", "checkpoint_")) and name != _THREAD
     }
+
+
+def types_around(config: RunnableConfig) -> dict[str, Any]:
+    """Return the types of the state of the graph that has a node with this config, by key; empty outside of nodes."""
+    read: Any = (config.get("configurable") or {}).get(_READ)
+    channels: Mapping[str, Any] = {} if read is None else read.args[1]
+    return {name: channel.typ for name, channel in channels.items()}
 
 
 def place_of(config: RunnableConfig) -> Place:
