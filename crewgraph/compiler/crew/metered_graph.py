@@ -18,6 +18,7 @@ from langgraph.types import Command, StateUpdate
 
 from crewgraph.compiler.crew.graph import check_continues, node_task
 from crewgraph.compiler.crew.inputs import CrewInput, CrewRunContext, read_context
+from crewgraph.compiler.crew.result import as_declared
 from crewgraph.compiler.enclosing import is_node
 from crewgraph.core.current import CURRENT
 from crewgraph.core.limits import Meter, Place, Stopped
@@ -320,6 +321,14 @@ class MeteredGraph(OwnedGraph, InlineGraph):
             [update._replace(values=cast("Any", form.read_update(update.values))) for update in step]
             for step in supersteps
         ]
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the graph and return its state; as a node of another graph, as that graph's state declares it."""
+        return as_declared(super().invoke(input, config, **kwargs), config)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Async version of `invoke`."""
+        return as_declared(await super().ainvoke(input, config, **kwargs), config)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph.
