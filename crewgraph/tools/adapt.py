@@ -532,8 +532,7 @@ def _noting(tool: Any) -> Any:
     """Return a LangChain tool that notes what its function returns in `noted`; it shares all its state with the given one."""
     if not hasattr(tool, "__pydantic_private__"):  # an object with the interface of a tool
         return tool
-    own: Any = type(tool)
-    kind: Any = _noting_class(own)
+    kind: Any = _noting_class(tool.__class__)
     noting = kind.__new__(kind)
     for slot in _SLOTS:
         object.__setattr__(noting, slot, getattr(tool, slot))
@@ -556,8 +555,7 @@ def _noting_class(kind: Any) -> type[Any]:
     own: PlainDict = {"__module__": kind.__module__, "__slots__": ("noted",), "_run": _run}
     if next(one for one in kind.__mro__ if "_arun" in vars(one)).__name__ != "BaseTool":  # which calls `_run`
         own["_arun"] = _arun
-    metaclass: Any = type(kind)
-    return metaclass(kind.__name__, (kind,), own)
+    return kind.__class__(kind.__name__, (kind,), own)
 
 
 def _overrides_arun(source: object) -> bool:
