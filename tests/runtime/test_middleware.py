@@ -553,6 +553,7 @@ def fall() -> str:
 
 
 @pytest.mark.filterwarnings("ignore:The middleware:langchain_core._api.LangChainBetaWarning")
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of LangChain's shells
 def test_each_middleware_that_langchain_ships_has_its_effect(mode: Mode, tmp_path: Path):
     (tmp_path / "log.md").write_text("calm")
     key: Any = "k"
@@ -616,6 +617,7 @@ class _Claude(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of LangChain's shells
 def test_each_middleware_for_claude_has_its_effect(mode: Mode, tmp_path: Path):
     anthropic: Any = pytest.importorskip("langchain_anthropic")
     ships: Any = pytest.importorskip("langchain_anthropic.middleware")
