@@ -145,7 +145,7 @@ class MCPServer(RedactedModel, ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name for filters, and the prefix of tools whose names are taken."""
+        """The name for filters, and the prefix of the names of its tools."""
 
     def redact(self, text: str) -> str:
         """Remove secrets from a text, such as a client error that shows the full address."""
@@ -257,7 +257,8 @@ class _URLServer(MCPServer):
     @property
     def name(self) -> str:
         parts = urlsplit(self.url)
-        return re.sub(r"[./]+", "_", f"{parts.netloc.rpartition('@')[2]}{parts.path}").strip("_")
+        name = re.sub(r"[./]+", "_", f"{parts.netloc.rpartition('@')[2]}{parts.path}").strip("_")
+        return f"mcp_{name}" if name[:1].isdigit() else name
 
 
 class MCPServerHTTP(_URLServer):
@@ -295,6 +296,9 @@ class ServerReference:
     tool_name: str | None = None
     """The referenced tool; None for all that the server's filter offers."""
 
+    by_address: bool = False
+    """Whether it is an address; the agent works without a server that is not there."""
+
 
 def parse_references(servers: Sequence[object]) -> list[ServerReference]:
     """Parse the values of `mcps=[...]`; equal addresses return the same server.
@@ -330,7 +334,7 @@ def _from_address(text: str) -> ServerReference:
     address, _, tool_name = text.strip().partition("#")
     parts = urlsplit(address)
     if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname)):
-        return ServerReference(MCPServerHTTP(url=address), tool_name or None)
+        return ServerReference(MCPServerHTTP(url=address), tool_name or None, by_address=True)
     if parts.scheme == "http":
         raise DefinitionError(
             f"the address of the MCP server `{parts.hostname}` is not encrypted. Use https://, or "
