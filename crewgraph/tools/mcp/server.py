@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ from pathlib import PurePath
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.annotations import signature_of
 from crewgraph.core.loops.bridge import call
+from crewgraph.deprecations import UnknownKeyword, user_stacklevel
 from crewgraph.errors import DefinitionError
 from crewgraph.redaction import RedactedModel, redact_text
 from crewgraph.schema import PlainDict, is_mapping
@@ -108,7 +110,7 @@ def _accepts_two(function: Callable[..., Any]) -> bool:
 class MCPServer(RedactedModel, ABC):
     """An MCP server whose tools agents may use."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     transport: ClassVar[str]
     """The transport of the protocol."""
@@ -126,6 +128,14 @@ class MCPServer(RedactedModel, ABC):
     """Timeout in seconds for each tool call."""
 
     _cached_tools: list[PlainDict] | None = PrivateAttr(default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _warn_unknown(cls, values: object) -> object:
+        for name in values.keys() - cls.model_fields.keys() if is_mapping(values) else ():
+            message = f"`{cls.__name__}` has no keyword `{name}`; it has no effect."
+            warnings.warn(message, UnknownKeyword, stacklevel=user_stacklevel())
+        return values
 
     @property
     @abstractmethod
