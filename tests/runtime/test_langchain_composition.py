@@ -577,7 +577,7 @@ def test_a_front_end_speaks_ag_ui_with_a_crew_and_a_flow(kind: str):
     made: Any = Ledger().crew() if kind == "crew" else PaysInvoices()
     placeholder = "invoice" if kind == "crew" else "question"
     graph = made.compile(messages=placeholder, name="team", checkpointer=InMemorySaver())
-    messages: list[dict[str, Any]] = []
+    messages: list[Any] = []
     for number in ("1", "2"):
         messages = [*messages, {"id": f"m{number}", "role": "user", "content": number}]
         for answer in (None, "yes"):
