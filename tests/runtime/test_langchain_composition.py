@@ -3,6 +3,7 @@
 import asyncio
 import operator
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -46,7 +47,7 @@ class Ledger:
             return f"paid {invoice}"
 
         def reply(messages: list[dict[str, Any]]) -> Any:
-            invoice = str(messages[1]).partition("invoice <")[2].partition(">")[0]
+            invoice = str(messages).rpartition("invoice <")[2].partition(">")[0]
             return (
                 f"Final Answer: {invoice} is paid"
                 if f"paid {invoice}" in str(messages)
@@ -554,3 +555,49 @@ def test_a_flow_runs_on_the_thread_of_a_config_and_continues_there(mode: Mode):
     waiting = asyncio.run(flow.akickoff(config=config)) if mode.asynchronous else flow.kickoff(config=config)
     assert waiting.flow_id == "f-1"
     assert Named(checkpointer=saver).resume("f-1", "yes") is not None
+
+
+# -------------------------------------------------------------------------------------------------- AG-UI
+class PaysInvoices(Flow[dict[str, Any]]):
+    @start()
+    def pay(self) -> str:
+        return Ledger().crew().kickoff({"invoice": self.state["question"]}).raw
+
+
+async def collected(events: AsyncIterator[Any]) -> list[Any]:
+    return [event async for event in events]
+
+
+@pytest.mark.filterwarnings("ignore:`get_config_jsonschema` is deprecated")  # which the package calls
+@pytest.mark.parametrize("kind", ["crew", "flow"])
+def test_a_front_end_speaks_ag_ui_with_a_crew_and_a_flow(kind: str):
+    ag_ui = pytest.importorskip("ag_ui_langgraph", reason="`pip install 'ag-ui-langgraph[fastapi]'`")
+    from ag_ui.core import RunAgentInput
+
+    made: Any = Ledger().crew() if kind == "crew" else PaysInvoices()
+    placeholder = "invoice" if kind == "crew" else "question"
+    graph = made.compile(messages=placeholder, name="team", checkpointer=InMemorySaver())
+    messages: list[Any] = []
+    for number in ("1", "2"):
+        messages = [*messages, {"id": f"m{number}", "role": "user", "content": number}]
+        for answer in (None, "yes"):
+            asked = RunAgentInput(
+                thread_id="t",
+                run_id=f"{number}{answer}",
+                state={},
+                messages=messages,
+                tools=[],
+                context=[],
+                forwarded_props={} if answer is None else {"command": {"resume": answer}},
+            )
+            events = asyncio.run(collected(ag_ui.LangGraphAgent(name="team", graph=graph).run(asked)))
+            waiting = [event.value for event in events if event.type == "CUSTOM" and event.name == "on_interrupt"]
+            assert [f'"invoice": "{number}"' in value.replace('\\"', '"') for value in waiting] == [True] * (not answer)
+        snapshot = [event for event in events if event.type == "MESSAGES_SNAPSHOT"][-1]
+        messages = [message.model_dump() for message in snapshot.messages]
+    assert [(one["role"], one["content"]) for one in messages] == [
+        ("user", "1"),
+        ("assistant", "1 is paid"),
+        ("user", "2"),
+        ("assistant", "2 is paid"),
+    ]
