@@ -80,6 +80,7 @@ __all__ = [
     "reached",
     "saves_inline",
     "shared_runtime",
+    "show_message",
     "start_of",
     "trace_on_demand",
     "types_around",

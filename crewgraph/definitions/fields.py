@@ -66,6 +66,7 @@ __all__ = [
     "validate_budget",
     "validate_cache_handler",
     "validate_rpm_controller",
+    "without_strategy",
 ]
 
 
@@ -153,6 +154,7 @@ class AnyForm(BaseModel, defer_build=True):
 
 def _parse_output_model(value: Any, info: ValidationInfo) -> object:
     """Convert True, `dict`, a dict of fields or a JSON schema to a model; return anything else unchanged."""
+    value = without_strategy(value, str(info.field_name))
     if value is True or value is dict:
         model: object = AnyForm
     elif is_mapping(value):
@@ -166,6 +168,24 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
         return None if value is False else value
     warn_deprecated(f"`{info.field_name}` of a task is not a pydantic model", "pass one", by_hand=True)
     return model
+
+
+def without_strategy(value: Any, name: str) -> Any:
+    """Return the model in a `ToolStrategy` or `ProviderStrategy` of `create_agent`: agents choose the way to it themselves.
+
+    Args:
+        value: what a program passed.
+        name: the name of the field or argument, for the error.
+
+    Raises:
+        ValueError: the strategy has several models.
+    """
+    kind = type(value)
+    if not (kind.__module__.startswith("langchain.agents.") and kind.__name__.endswith("Strategy")):
+        return value
+    if isinstance(value.schema, (type, Mapping)):
+        return value.schema
+    raise ValueError(f"`{name}` takes one model, not {value.schema}. Make one with a field for each of them.")
 
 
 def _makes_objects(model: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Tables and texts of results, as HTML for notebooks and as text.
+"""Tables and texts of definitions and results, as HTML for notebooks and as text.
 
 In HTML everything is escaped, and nothing is loaded from elsewhere.
 """
@@ -6,12 +6,13 @@ In HTML everything is escaped, and nothing is loaded from elsewhere.
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["html_section", "html_table", "text_table"]
+__all__ = ["html_answer", "html_section", "html_table", "text_table"]
 
 _CELL = "padding:2px 10px;vertical-align:top"
 _TEXT_CELL = f"{_CELL};text-align:left;max-width:24em;overflow-wrap:break-word;unicode-bidi:plaintext"
 _NUMBER_CELL = f"{_CELL};text-align:right;white-space:nowrap"
 _TEXT = "white-space:pre-wrap;max-width:70em;max-height:30em;overflow:auto;overflow-wrap:anywhere"
+_ANSWER = "max-width:70em;max-height:30em;overflow:auto;overflow-wrap:anywhere"
 _TABLE = "width:max-content;table-layout:auto"  # scrolled rather than squeezed, where a notebook's cell is narrower
 _SCROLLED = "overflow-x:auto"
 
@@ -40,6 +41,14 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: 
 def html_section(title: str, text: str, below: str = "") -> str:
     """Return a titled text, with HTML below it."""
     return f'<div><strong>{escape(title)}</strong><div dir="auto" style="{_TEXT}">{escape(text)}</div>{below}</div>'
+
+
+def html_answer(title: str, answer: str, below: str = "") -> str:
+    """Return a titled answer of a model, which often is Markdown, with HTML below it; images, which load, are left as links."""
+    from markdown_it import MarkdownIt
+
+    text = MarkdownIt("js-default", {"breaks": True}).disable("image").render(answer)
+    return f'<div><strong>{escape(title)}</strong><div dir="auto" style="{_ANSWER}">{text}</div>{below}</div>'
 
 
 def text_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int) -> str:

@@ -104,7 +104,7 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
 
         Args:
             filename: The file; ".html" is added if missing. An existing file is replaced.
-            show: Whether to open the page in a browser.
+            show: Whether to open the page in a browser. A notebook shows the picture in the cell instead.
 
         Returns:
             The path of the file, which is also printed.

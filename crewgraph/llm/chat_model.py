@@ -438,18 +438,19 @@ def _binds_tools(source: object) -> bool:
 
 def _tool_binder(tools: Sequence[ToolSpec], settings: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
     def bind(model: Any) -> Any:
-        bound = model.bind_tools([_bindable(tool) for tool in tools_for(model, tools)], **(settings or {}))
+        bound = model.bind_tools([_bindable(tool, model) for tool in tools_for(model, tools)], **(settings or {}))
         own: PlainDict = getattr(model, "model_kwargs", None) or {}
         return bound.bind(tools=[*own["tools"], *bound.kwargs["tools"]]) if own.get("tools") else bound
 
     return bind
 
 
-def _bindable(spec: ToolSpec) -> object:
-    """Return a tool as LangChain's models take it: those that read `extras` do so on LangChain's own tools."""
-    if "extras" not in spec:
+def _bindable(spec: ToolSpec, model: object) -> object:
+    """Return a tool as a LangChain model takes it: in OpenAI's format, or as LangChain's, which may have `extras`."""
+    wants_tools = any(kind.__name__ == "ChatCohere" for kind in type(model).__mro__)
+    if "native" in spec or not ("extras" in spec or wants_tools):
         return openai_tool(spec)
-    name, about, extras = spec["name"], spec["description"], spec["extras"]
+    name, about, extras = spec["name"], spec["description"], spec.get("extras")
     return StructuredTool(name=name, description=about, args_schema=spec["parameters"], func=print, extras=extras)
 
 

@@ -11,6 +11,7 @@ from crewgraph.disk import replace_file
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowPlotEvent
+from crewgraph.observe.notebook import in_notebook
 from crewgraph.plot.page import render_inline, render_page
 from crewgraph.plot.picture import Picture, build_picture, mermaid
 from crewgraph.runtime.flow.kickoff import form_of
@@ -26,11 +27,9 @@ _SUFFIX = ".html"
 def plot_to_file(flow: FlowOrClass, filename: str | os.PathLike[str], show: bool) -> str:
     """Write the HTML page of a flow; see `Flow.plot`."""
     picture = _flow_picture(flow)
-    path = write_page(picture, filename, show=False)
+    path = write_page(picture, filename, show)
     if not flow.suppress_flow_events and crewai_event_bus.wants(FlowPlotEvent):
         crewai_event_bus.emit(flow, FlowPlotEvent(flow_name=picture.name))
-    if show:
-        _open_in_browser(path)
     return path
 
 
@@ -40,18 +39,18 @@ def write_page(picture: Picture, filename: str | os.PathLike[str], show: bool) -
     Args:
         picture: The picture of a flow.
         filename: The file; `.html` is added if it is missing.
-        show: Whether to open the page in a browser.
+        show: Whether to open the page in a browser; a notebook shows the picture in its cell instead.
     """
     path = _path(filename)
     replace_file(path, render_page(picture).encode("utf-8", "xmlcharrefreplace"))
     print(f"{picture.noun.capitalize()} `{picture.name}` plotted to {path}")  # noqa: T201 - tells users where the file is
-    if show:
-        _open_in_browser(str(path))
+    if in_notebook():
+        from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
+
+        display({"text/html": render_inline(picture)}, raw=True)
+    elif show:
+        webbrowser.open(Path(path).absolute().as_uri())
     return str(path)
-
-
-def _open_in_browser(path: str) -> None:
-    webbrowser.open(Path(path).absolute().as_uri())
 
 
 def mermaid_text(flow: FlowOrClass) -> str:

@@ -32,7 +32,7 @@ from crewgraph.tools.langchain import (
     function_of,
     is_async_only,
     is_langchain_tool,
-    retriever_tool,
+    tool_of_retriever,
     wants_call_id,
 )
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
@@ -632,7 +632,7 @@ def as_tool(value: Any) -> AdaptedTool:
         return _LangChainTool(value)
     if is_provider_tool(value):
         return _ProviderTool(value)
-    if (retriever := retriever_tool(value)) is not None:
+    if (retriever := tool_of_retriever(value)) is not None:
         return _LangChainTool(retriever)
     if inspect.isroutine(value):
         return _FunctionTool(tool(cast(Callable[..., Any], value)))

@@ -25,7 +25,7 @@ __all__ = [
     "is_async_only",
     "is_langchain_tool",
     "langchain_tool",
-    "retriever_tool",
+    "tool_of_retriever",
     "wants_call_id",
 ]
 
@@ -86,7 +86,7 @@ def function_of(tool: Any) -> Any:
     return getattr(tool, "func", None) or getattr(tool, "coroutine", None)
 
 
-def retriever_tool(value: Any) -> Any:
+def tool_of_retriever(value: Any) -> Any:
     """Return the tool that searches with a LangChain retriever; None for anything else."""
     if not callable(getattr(type(value), "_get_relevant_documents", None)):
         return None

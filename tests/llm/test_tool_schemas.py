@@ -4,6 +4,7 @@ import json
 from enum import Enum
 from typing import Any, Literal
 
+import pytest
 from langchain_core.language_models import FakeListChatModel
 from pydantic import BaseModel
 
@@ -91,3 +92,22 @@ def test_ollama_reads_in_the_description_what_its_client_drops():
 def test_other_models_get_schemas_unchanged():
     spec: ToolSpec = {"name": "tides", "description": "", "parameters": json_schema(Args)}
     assert tools_for(FakeListChatModel(responses=[]), [spec]) == [spec]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "settings"),
+    [
+        ("langchain_anthropic", "ChatAnthropic", {"api_key": "k"}),
+        ("langchain_aws", "ChatBedrockConverse", {"region_name": "eu-west-1"}),
+        ("langchain_cohere", "ChatCohere", {"cohere_api_key": "k"}),
+        ("langchain_google_genai", "ChatGoogleGenerativeAI", {"api_key": "k"}),
+        ("langchain_groq", "ChatGroq", {"api_key": "k"}),
+        ("langchain_litellm", "ChatLiteLLM", {}),
+        ("langchain_mistralai", "ChatMistralAI", {"api_key": "k"}),
+        ("langchain_ollama", "ChatOllama", {}),
+        ("langchain_openai", "ChatOpenAI", {"api_key": "k"}),
+    ],
+)
+def test_each_provider_takes_tools(module: str, name: str, settings: dict[str, Any]):
+    model = getattr(pytest.importorskip(module), name)(model="m", **settings)
+    assert as_model(model).native_tools

@@ -34,7 +34,9 @@ def test_a_crew_is_drawn_as_it_runs():
     ]
 
 
-@pytest.mark.parametrize("shown", ["crew", "graph", "output", "task output", "costs", "history", "diff"])
+@pytest.mark.parametrize(
+    "shown", ["agent", "task", "crew", "graph", "output", "task output", "costs", "history", "diff"]
+)
 def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
     made = brief()
     if shown == "graph":
@@ -42,6 +44,8 @@ def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
     else:
         output = made.kickoff({"topic": "tides"})
         values = {
+            "agent": made.agents[0],
+            "task": made.tasks[0],
             "crew": made,
             "output": output,
             "task output": output.tasks_output[0],
@@ -53,7 +57,17 @@ def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
     assert not ELSEWHERE.search(html)
     assert "<script" not in html
     assert "<b>facts" not in html and "<of>" not in html
-    assert {"crew": "market_", "graph": "market_", "costs": "USD"}.get(shown, "&lt;b&gt;facts&lt;/b&gt;") in html
+    assert {"agent": "Writer &lt;of&gt;", "crew": "market_", "graph": "market_", "costs": "USD"}.get(
+        shown, "&lt;b&gt;facts&lt;/b&gt;"
+    ) in html
+
+
+def test_answers_in_markdown_are_rendered_and_load_nothing():
+    answer = "# Tides\n\n| a |\n|-|\n| **1** |\n\n![x](http://a.example/b) <img src='http://a.example/c'>"
+    output = crew(task("one", agent(ScriptedLLM([answer])))).kickoff()
+    html = output._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "<h1>Tides</h1>" in html and "<td><strong>1</strong></td>" in html
+    assert "<img" not in html
 
 
 def test_the_output_of_a_crew_shows_what_each_task_took():

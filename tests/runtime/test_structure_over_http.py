@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.runnables import Runnable
 from langchain_openai import ChatOpenAI
 from modes import Mode
@@ -45,7 +46,8 @@ def format_names(server: OpenAIServer) -> list[str | None]:
 @pytest.mark.parametrize("field", ["output_pydantic", "output_json", "response_model"])
 def test_a_task_without_tools_asks_for_the_structure_with_the_work(serve: Serve, mode: Mode, field: str):
     server = serve(['{"metres": 7}'])
-    expected: dict[str, Any] = {"output_pydantic": None, field: Depth}
+    strategy = ToolStrategy(Depth) if mode.asynchronous else ProviderStrategy(Depth)
+    expected: dict[str, Any] = {"output_pydantic": None, field: Depth if field == "output_json" else strategy}
     result = measure(mode, llm_at(server), **expected)
     assert (result.raw, format_names(server)) == ('{"metres":7}', ["Depth"])
     assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"] == {"metres": {"type": "integer"}}

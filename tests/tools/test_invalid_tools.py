@@ -1,4 +1,4 @@
-"""Values in `tools=[...]` that are not tools, and the advice in the error."""
+"""Values in `tools=[...]` that are not tools of ours, and the advice in the error."""
 
 from typing import Annotated, Any
 
@@ -9,11 +9,13 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, BaseToolkit, InjectedToolArg, create_retriever_tool
 from langchain_core.tools import tool as langchain_tool
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_openai import ChatOpenAI
 from modes import Mode
 from pydantic import BaseModel
+from servers.responses_api import message, responses_api
 
 from crewgraph import Agent, Crew, Task
-from crewgraph.errors import DefinitionError
+from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.testing import ScriptedLLM, ToolUse
 from crewgraph.tools import BaseTool as CrewTool
 from crewgraph.tools import tool
@@ -51,26 +53,38 @@ def desk(model: ScriptedLLM, **more: Any) -> Crew:
 @pytest.mark.parametrize(
     ("value", "hint"),
     [
-        (store().as_retriever(), r"`create_retriever_tool\(retriever, .*`knowledge_sources=\[retriever\]`"),
-        (store(), r"`retriever = store.as_retriever\(\)`.*`knowledge_sources=\[retriever\]`"),
+        (store(), r"Pass `store.as_retriever\(\)`"),
+        ({"type": "function", "function": {"name": "x"}}, "is not a tool"),
         (desk(ScriptedLLM([])), r"Pass the result of its `as_tool\(\)`\."),
         (RunnableLambda(str), r"Pass the result of its `as_tool\(\)`\."),
         (Shelf(), r"Pass the result of its `get_tools\(\)`\."),
         (tickets, r"neither models nor runs fill `user`, an `InjectedToolArg`\. Give it a default, or read the value"),
         ([shout], r"Unpack it: `tools=\[\*group\]`"),
     ],
-    ids=["retriever", "vector store", "crew", "runnable", "toolkit", "injected", "list"],
+    ids=["vector store", "function", "crew", "runnable", "toolkit", "injected", "list"],
 )
 def test_the_refusal_says_how_to_give_it(value: object, hint: str):
     with pytest.raises(DefinitionError, match=hint):
         as_tool(value)
 
 
-def test_a_retriever_is_a_tool_by_way_of_langchain(mode: Mode):
-    search = create_retriever_tool(store().as_retriever(), "search_docs", "Search the documents.")
-    model = ScriptedLLM([ToolUse("search_docs", {"query": "refunds"}), "Final Answer: 30 days"])
-    assert mode.kickoff(desk(model, tools=[search])).raw == "30 days"
-    assert "Observation: Refunds take 30 days." in model.requests[1].text
+def test_a_retriever_is_a_tool(mode: Mode):
+    named = create_retriever_tool(store().as_retriever(), "search_docs", "Search the documents.")
+    for name, search in (("search_docs", named), ("vector_store_retriever", store().as_retriever())):
+        model = ScriptedLLM([ToolUse(name, {"query": "refunds"}), "Final Answer: 30 days"])
+        assert mode.kickoff(desk(model, tools=[search])).raw == "30 days"
+        assert "Observation: Refunds take 30 days." in model.requests[1].text
+
+
+def test_tools_of_the_provider_go_to_the_model_as_they_are(mode: Mode):
+    search: dict[str, Any] = {"type": "web_search"}
+    key: Any = "k"
+    with responses_api([message("30 days")]) as server:
+        model: Any = ChatOpenAI(model="test", base_url=server.url, api_key=key)
+        assert mode.kickoff(desk(model, tools=[search])).raw == "30 days"
+        assert server.bodies[0]["tools"] == [search]
+    with pytest.raises(CompileError, match="`web_search` of its tools run at the model's provider"):
+        mode.kickoff(desk(ScriptedLLM(["x"]), tools=[search]))
 
 
 def test_a_retriever_is_a_source_of_knowledge(mode: Mode):

@@ -32,6 +32,7 @@ from crewgraph.definitions.fields import (
     validate_cache_handler,
     validate_rpm_controller,
 )
+from crewgraph.definitions.html import html_section, html_table
 from crewgraph.definitions.placeholders import TemplatedDefinition, has_slot, slot, validate_date_format
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
@@ -334,6 +335,22 @@ class BaseAgentDefinition(AgentCheckpoints, LastRun, SkillFields, TemplatedDefin
         return redact_text(f"{type(self).__name__}(role={self.role}, goal={self.goal}, backstory={self.backstory})")
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        tools = ", ".join(str(getattr(tool, "name", tool)) for tool in self.tools or ())
+        rows = [
+            ("goal", self.goal or ""),
+            ("backstory", self.backstory or ""),
+            ("model", _model_name(self.llm)),
+            ("tools", tools),
+        ]
+        told = [(name, redact_text(value)) for name, value in rows if value]
+        return html_section(f"Agent: {redact_text(self.role or '')}", "", html_table(("", ""), told, texts=2))
+
+
+def _model_name(llm: Any) -> str:
+    names = (getattr(llm, name, None) for name in ("model", "model_name"))
+    return llm if isinstance(llm, str) else next((name for name in names if isinstance(name, str)), "")
 
 
 class AgentDefinition(BaseAgentDefinition):

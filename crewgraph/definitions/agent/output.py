@@ -6,6 +6,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.definitions.agent.planning import TodoItem
+from crewgraph.definitions.html import html_answer
 from crewgraph.definitions.task.output import StructuredForm, dump_model, load_model, model_named, name_model
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.tools.failure import ToolFailureRecord
@@ -126,6 +127,9 @@ class LiteAgentOutput(BaseModel):
 
     def __str__(self) -> str:
         return self.raw
+
+    def _repr_html_(self) -> str:
+        return html_answer(self.agent_role, self.raw)
 
     def to_plain(self) -> dict[str, Any]:
         """Return plain data, the form stored in checkpoints."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsA
 
 from crewgraph.definitions.costs import Cost, Costs
 from crewgraph.definitions.fields import AnyForm
-from crewgraph.definitions.html import html_section, html_table
+from crewgraph.definitions.html import html_answer, html_table
 from crewgraph.definitions.step_table import one_line
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import cost
@@ -242,7 +242,7 @@ class TaskOutput(LegacyOutput):
         return Costs(Cost(task, role, *used) for role, by_model in by_agent.items() for used in by_model.items())
 
     def _repr_html_(self) -> str:
-        return html_section(f"{self.name or self.description} ({self.agent})", self.raw, self.costs.to_html())
+        return html_answer(f"{self.name or self.description} ({self.agent})", self.raw, self.costs.to_html())
 
     def __eq__(self, other: object) -> bool:
         # Outputs are equal whether or not their messages are still known.
@@ -406,7 +406,7 @@ class CrewOutput(LegacyOutput):
 
     def _repr_html_(self) -> str:
         title = "Result" if self.thread_id is None else f"Result of thread {self.thread_id}"
-        return html_section(title, self.raw, self._tasks_table())
+        return html_answer(title, self.raw, self._tasks_table())
 
     def _tasks_table(self) -> str:
         rows = [

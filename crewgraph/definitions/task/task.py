@@ -17,6 +17,7 @@ from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import AgentField
 from crewgraph.definitions.base import content_key, refuse_reference, refuse_single
 from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
+from crewgraph.definitions.html import html_section, html_table
 from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_history
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
@@ -432,6 +433,14 @@ class TaskDefinition(TemplatedDefinition):
         )
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        tools = ", ".join(str(getattr(tool, "name", tool)) for tool in self.own_tools)
+        agent = "" if self.agent is None else self.agent.role or ""
+        rows = [("expected output", self.expected_output or ""), ("agent", agent), ("tools", tools)]
+        told = [(name, redact_text(value)) for name, value in rows if value]
+        below = html_table(("", ""), told, texts=2) + ("" if self.output is None else self.output._repr_html_())
+        return html_section(f"Task: {self.name or ''}".rstrip(" :"), redact_text(self.description), below)
 
 
 class ConditionalTaskDefinition(TaskDefinition):

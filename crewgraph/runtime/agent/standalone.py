@@ -30,6 +30,7 @@ from crewgraph.definitions.agent.foreign import as_agent
 from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
+from crewgraph.definitions.fields import without_strategy
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput
@@ -119,6 +120,7 @@ def reply_program(
     if override_of(agent, "execute_task") is not None and not isinstance(agent, AgentDefinition):
         raise RunError(f"{binding.where} has its own execution logic, which works on tasks only: give it a `Task`")
     inputs: dict[str, object] = {"messages": _conversation(messages, binding.where)}
+    structure = without_strategy(structure, "response_format")
     _check_structure(structure, binding.where)
     hooks = is_hooked(agent)
     if hooks:
