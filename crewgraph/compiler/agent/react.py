@@ -287,6 +287,9 @@ class ReActContext:
     repeated: Counter[str] = field(default_factory=Counter[str])
     """How often each call had each result."""
 
+    uses: Counter[str] = field(default_factory=Counter[str])
+    """How often each tool was called."""
+
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """Number of tool calls ("used") and of failed ones ("errors")."""
 
@@ -523,6 +526,10 @@ def run_tools(
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
     refuse_commands(outcomes)
+    for request, outcome in zip(requests, outcomes, strict=True):
+        if request.call is not None and not outcome.get("from_cache"):
+            context.uses[request.call.tool.name] += 1
+            request.call.tool.count_uses(context.uses[request.call.tool.name])
     yield from _record_failures(context, actions, requests, outcomes)
     shown = [
         _shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)
@@ -589,7 +596,7 @@ def _record_failures(
     """Report refused and failed calls, and update the counts."""
     for action, request in zip(actions.actions, requests, strict=True):
         if request.outcome is not None and request.outcome["failed"]:
-            yield Notify(partial(context.report.tool_refused, action.tool, action.args, request.outcome["text"]))
+            yield Notify(partial(context.report.tool_refused, action.tool, action.args, request.outcome))
     errors = context.counts.get("errors", 0)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         errors += outcome["failed"] and not outcome.get("blocked")
