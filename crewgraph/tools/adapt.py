@@ -364,6 +364,12 @@ class AdaptedTool(ABC):
     def _values(self, schema: type[BaseModel], args: PlainDict) -> PlainDict:
         return call_arguments(validated(schema, args))
 
+    def count_uses(self, uses: int, *, anew: bool = False) -> None:
+        """Set how often a tool with `max_usage_count` was used: at least so often, or exactly (`anew`)."""
+        limit: int | None = getattr(self.source, "max_usage_count", None)
+        if limit is not None and (anew or uses > self.source.current_usage_count):
+            object.__setattr__(self.source, "current_usage_count", min(uses, limit))  # the tool may be frozen
+
     @abstractmethod
     def run(self, args: PlainDict, config: "RunnableConfig") -> Any:
         """Execute the tool and return plain data.

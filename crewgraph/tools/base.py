@@ -20,12 +20,13 @@ from crewgraph.errors import DefinitionError
 from crewgraph.functions import by_name, restored
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import from_signature, is_object
-from crewgraph.tools.failure import ToolFailurePolicy
+from crewgraph.tools.failure import ToolFailure, ToolFailurePolicy, ToolFailureReason
 from crewgraph.tools.langchain import LangChainCall, is_langchain_tool, langchain_tool
 from crewgraph.tools.results import Rendered, restore_result, result_schema_of, result_text
 from crewgraph.tools.structured import (
     DOCSTRINGS_REMOVED,
     CrewStructuredTool,
+    UsageLimitReached,
     checked_arguments,
     claim_use,
     prompt_text,
@@ -261,24 +262,30 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
             *args: Passed to `_run` as they are; with them, nothing is checked.
             **kwargs: Checked and converted by `args_schema`; unknown ones are dropped.
 
+        Returns:
+            What `_run` returns; a `ToolFailure` if the tool was used `max_usage_count` times.
+
         Raises:
             InvalidArguments: The arguments do not match the schema (also ValueError).
-            UsageLimitReached: The tool was used `max_usage_count` times.
         """
         arguments = self._checked(args, kwargs)
-        claim_use(self)
-        return call(self._run, *args, **arguments)
+        return self._limit_reached() or call(self._run, *args, **arguments)
 
     async def arun(self, *args: Any, **kwargs: object) -> Any:
         """Async version of `run`.
 
         Raises:
             InvalidArguments: The arguments do not match the schema (also ValueError).
-            UsageLimitReached: The tool was used `max_usage_count` times.
         """
         arguments = self._checked(args, kwargs)
-        claim_use(self)
-        return await self._arun(*args, **arguments)
+        return self._limit_reached() or await self._arun(*args, **arguments)
+
+    def _limit_reached(self) -> ToolFailure | None:
+        """Count a use; if none is left, return what says so."""
+        try:
+            claim_use(self)
+        except UsageLimitReached as error:
+            return ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT)
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, object]) -> dict[str, object]:
         return kwargs if args else checked_arguments(self.name, self.args_schema, self._function, kwargs)

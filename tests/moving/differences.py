@@ -37,7 +37,6 @@ _HEAD = """\
 #   Crew(memory=True)   the keyword with this value                 Crew.replay(inputs=) the method with this argument
 #   Memory              the name                                    class(BaseLLM)       a class made of it
 #   @listen             the decorator, without brackets             override Task.copy   a method of one's own in its place
-#   tool(...: model)    a parameter of a tool that is annotated with a data class, without a schema, and used as a dict
 #   await Flow.kickoff  the method, if it is awaited
 #
 # `certain` are those whose use alone makes the difference. What depends on more is printed by `crewgraph check --all` only.

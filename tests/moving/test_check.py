@@ -110,24 +110,6 @@ def test_a_class_of_the_file_of_which_nothing_is_known_is_no_feature(tmp_path: P
     assert "Flow.note" not in states(text, tmp_path)
 
 
-PARAMETERS = {
-    "item['price']": "differs",
-    "item.get('price')": "differs",
-    "[one['price'] for one in item]": "differs",
-    "item.price": "absent from the report",
-    "item.codes[0]": "absent from the report",
-}
-
-
-@pytest.mark.parametrize("use", PARAMETERS)
-def test_a_data_class_of_a_tool_is_told_where_it_is_used_as_a_dict(tmp_path: Path, use: str):
-    text = (
-        "from pydantic import BaseModel\nfrom crewai.tools import tool\nclass Item(BaseModel):\n    price: int\n"
-        f"@tool\ndef total(item: Item) -> str:\n    'Add it.'\n    return str({use})\n"
-    )
-    assert states(text, tmp_path).get("total(item: Item)", "absent from the report") == PARAMETERS[use]
-
-
 def test_what_runs_as_it_is_has_nothing_to_do(tmp_path: Path):
     text = f"{HEAD}Crew(memory=True, planning=True, verbose=2, process=Process.hierarchical).kickoff().strip()\n"
     first, *_ = report(check_project(put(tmp_path, a__py=text))).splitlines()

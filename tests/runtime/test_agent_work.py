@@ -19,6 +19,7 @@ from crewgraph.events import (
     AgentReasoningCompletedEvent,
     AgentReasoningFailedEvent,
     AgentReasoningStartedEvent,
+    ToolUsageEvent,
     ToolUsageFinishedEvent,
 )
 from crewgraph.llm.errors import ContextLengthExceeded
@@ -160,6 +161,31 @@ def test_a_long_result_is_whole_as_the_answer_and_where_better_compaction_is_off
         model = ScriptedLLM([ToolUse("dump", {}), lambda messages: messages[-1]["content"]], native_tools=True)
         made = crew(task("a", agent(model, tools=[dump], use_better_compaction=better)))
         assert mode.kickoff(made).raw.strip() == page.strip()
+
+
+# ------------------------------------------------------------------------------------- calls that cannot be made
+def test_calls_that_cannot_be_made_start_and_end_and_a_limit_of_uses_is_that_of_one_attempt(mode: Mode):
+    @tool("look", max_usage_count=1)
+    def look(place: str) -> str:
+        """Look."""
+        return "12"
+
+    uses = [ToolUse("look", {"place": "a"}), ToolUse("look", {"place": "b"}), "done"]
+    model = ScriptedLLM([ToolUse("nothing", {}), ToolUse("look", {"where": 1}), *uses, *uses], native_tools=True)
+    one = agent(model, tools=[look])
+    with record_events() as events:
+        mode.kickoff(crew(task("a", one), task("b", one)))
+    heard = [
+        (event.type, event.tool_name) for event in events if isinstance(event, ToolUsageEvent) and "usage" in event.type
+    ]
+    started, finished, error = "tool_usage_started", "tool_usage_finished", "tool_usage_error"
+    assert heard == [
+        *((started, "nothing"), (finished, "nothing"), (started, "look"), (error, "look")),
+        *((started, "look"), (finished, "look")) * 4,
+    ]
+    results = [message["content"] for message in model.requests[-1].messages if message["role"] == "tool"]
+    assert results == ["12", "`look` may be used once and has been. Go on without it."]
+    assert look.current_usage_count == 1
 
 
 # -------------------------------------------------------------------------------------------------------- plans

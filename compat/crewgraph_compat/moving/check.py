@@ -3,7 +3,6 @@
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -35,7 +34,6 @@ from crewgraph_compat.moving.reading.returned import (
     merge_classes,
     return_types,
 )
-from crewgraph_compat.moving.reading.tool_parameters import DataClasses, parameter_uses, tool_parameters
 from crewgraph_compat.moving.reading.types import Imports, OwnClass
 from crewgraph_compat.moving.states import FeatureState, Support, feature_state
 
@@ -184,21 +182,6 @@ class _Project:
                 self._try(self._take_python, source)
         for item in self.python:
             self._try(partial(self._find_uses, item), item.source)
-        self._find_parameters()
-
-    def _find_parameters(self) -> None:
-        """Find the parameters of tools that are annotated with data classes, which may be anywhere in the project."""
-        of_tools = [(item, tool_parameters(item.tree, item.imports, self.classes)) for item in self.python]
-        unknown = {name.encode() for _, parameters in of_tools for each in parameters for name in each.annotated}
-        data_classes = DataClasses()
-        for item in self.python:
-            data_classes.take(item.tree)
-        for source in self.others:
-            if any(name in source.data for name in unknown):
-                with suppress(SyntaxError, ValueError, RecursionError):  # such a file does not concern CrewAI
-                    data_classes.take(parse_python(source.text))
-        for item, parameters in of_tools:
-            self._add(item, parameter_uses(parameters, item.source.shown, data_classes))
 
     def _find_uses(self, item: _Python, source: SourceFile) -> None:
         functions = return_types(item.tree, item.imports, self.classes)

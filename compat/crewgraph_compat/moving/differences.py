@@ -17,7 +17,6 @@ _LINK = re.compile(r"\[([^\[\]]++)\]\([^()\[]++\)")
 
 _FORMS: tuple[tuple[FeatureKind, re.Pattern[str]], ...] = (
     (FeatureKind.base, re.compile(r"class\((?P<owner>\w+)\)")),
-    (FeatureKind.parameter, re.compile(r"(?P<owner>\w+)\(\.\.\.: model\)")),
     (FeatureKind.override, re.compile(r"override (?P<owner>\w+)\.(?P<word>\w+)")),
     (FeatureKind.awaited, re.compile(r"await (?P<owner>\w+)\.(?P<word>\w+)")),
     (FeatureKind.bare, re.compile(r"@(?P<owner>\w+)")),

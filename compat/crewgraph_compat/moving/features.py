@@ -52,9 +52,6 @@ class FeatureKind(StrEnum):
     bare = "bare"
     """A decorator used without parentheses: `@listen`."""
 
-    parameter = "parameter"
-    """A parameter of a tool whose type is a data class of the project: `order_total(item: Item)`."""
-
     dependency = "dependency"
     """A requirement on the package: `crewai[tools]>=1`."""
 

@@ -266,6 +266,10 @@ class EventTool:
         text = f"`{self.name}` was not used: its arguments are others each time they are validated, so nobody can approve them."
         return {**checked, "refused": text}
 
+    def count_uses(self, uses: int) -> None:
+        """Count at least so many uses, also those that a resumed run does not repeat."""
+        self.tool.tool.count_uses(uses)
+
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool with these arguments."""
         approved = None if self.checked is None else self.checked["args"]
@@ -332,7 +336,9 @@ class EventTool:
         """Convert a result to an outcome for the loop."""
         text, shown = self.tool.tool.shown(result["result"]) if result["ok"] else (observation(result["result"]), [])
         outcome = ToolOutcome(
-            text=text, failed=not result["ok"], final=result["ok"] and self.tool.tool.result_as_answer
+            text=text,
+            failed=not result["ok"],
+            final=(result["ok"] or result.get("blocked", False)) and self.tool.tool.result_as_answer,
         )
         if result.get("blocked"):
             outcome["blocked"] = True
@@ -351,7 +357,7 @@ class EventTool:
         outcome = outcome or self.outcome_of(result)
         if is_replayed():
             return outcome
-        if outcome["failed"] and not outcome.get("blocked") and not _is_reported_by_tool(outcome):
+        if outcome["failed"] and not outcome.get("blocked") and _is_error(outcome):
             if crewai_event_bus.wants(late.ToolUsageErrorEvent):
                 is_changed = outcome["text"] != self.outcome_of(result)["text"]  # hooks redact texts, not exceptions
                 error = outcome["text"] if is_changed else result.get("error", outcome["text"])
@@ -363,7 +369,7 @@ class EventTool:
                 finished_at=datetime.now(UTC),
                 from_cache=result.get("from_cache", False),
                 output=outcome["text"],
-                failure=ToolFailure.model_validate(outcome.get("failure")) if _is_reported_by_tool(outcome) else None,
+                failure=ToolFailure.model_validate(outcome["failure"]) if "failure" in outcome else None,
             )
             crewai_event_bus.emit(self.agent, event)
         if "failure" in outcome:
@@ -434,6 +440,9 @@ class TracedResult:
         return raw if self.outcome is before else self.outcome["text"]
 
 
-def _is_reported_by_tool(outcome: ToolOutcome) -> bool:
-    """Return whether the tool ran and reported a failure itself."""
-    return outcome.get("failure", {}).get("reason") == ToolFailureReason.TOOL_REPORTED.value
+_ERRORS = {None, ToolFailureReason.EXCEPTION.value, ToolFailureReason.MCP_ERROR.value}
+
+
+def _is_error(outcome: ToolOutcome) -> bool:
+    """Return whether a failed call ends with an event of an error; otherwise, as in CrewAI, it is finished."""
+    return outcome.get("failure", {}).get("reason") in _ERRORS

@@ -1,9 +1,11 @@
 """The events of an agent's work, for a task or for the messages of a kickoff."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.binding import AgentBinding
+from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import EffectFailed
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
@@ -141,18 +143,25 @@ class AgentReport:
         is_verbose = self._agent.verbose or (crew is not None and crew.verbose)
         return {"agent_id": str(self._agent.id), "agent_role": self._agent.role, "verbose": is_verbose}
 
-    def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
-        """A requested tool could not be called."""
-        self._emit(
-            late.ToolUsageErrorEvent,
-            tool_name=tool,
-            tool_args=args,
-            agent=self._agent,
-            agent_key=self._agent.key,
-            from_agent=self._agent,
-            from_task=self._task,
-            error=text,
-        )
+    def tool_refused(self, tool: str, args: PlainDict | str, outcome: ToolOutcome) -> None:
+        """A requested tool could not be called; as in CrewAI, that starts and ends, unless a person refused it."""
+        fields: dict[str, object] = {
+            "tool_name": tool,
+            "tool_args": args,
+            "agent": self._agent,
+            "agent_key": self._agent.key,
+            "from_agent": self._agent,
+            "from_task": self._task,
+        }
+        failure = outcome.get("failure")
+        if failure is not None:
+            self._emit(late.ToolUsageStartedEvent, **fields)
+        if failure is not None and failure["reason"] == ToolFailureReason.UNKNOWN_TOOL.value:
+            now = datetime.now(UTC)
+            ended = late.ToolUsageFinishedEvent
+            self._emit(ended, **fields, started_at=now, finished_at=now, output=outcome["text"], failure=failure)
+        else:
+            self._emit(late.ToolUsageErrorEvent, **fields, error=outcome["text"])
 
     def asked(self, question: Mapping[str, object]) -> None:
         """A question is put to a person."""

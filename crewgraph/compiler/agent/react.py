@@ -290,6 +290,9 @@ class ReActContext:
     repeated: Counter[str] = field(default_factory=Counter[str])
     """How often each call had each result."""
 
+    uses: Counter[str] = field(default_factory=Counter[str])
+    """How often each tool was called."""
+
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """Number of tool calls ("used") and of failed ones ("errors")."""
 
@@ -524,6 +527,10 @@ def run_tools(
     refuse_commands(outcomes)
     if actions.actions[0].call_id is not None:
         yield Notify(partial(_show_results, reply, actions, outcomes, made))
+    for request, outcome in zip(requests, outcomes, strict=True):
+        if request.call is not None and not outcome.get("from_cache"):
+            context.uses[request.call.tool.name] += 1
+            request.call.tool.count_uses(context.uses[request.call.tool.name])
     yield from _record_failures(context, actions, requests, outcomes)
     shown = [
         _shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)
@@ -590,7 +597,7 @@ def _record_failures(
     """Report refused and failed calls, and update the counts."""
     for action, request in zip(actions.actions, requests, strict=True):
         if request.outcome is not None and request.outcome["failed"]:
-            yield Notify(partial(context.report.tool_refused, action.tool, action.args, request.outcome["text"]))
+            yield Notify(partial(context.report.tool_refused, action.tool, action.args, request.outcome))
     errors = context.counts.get("errors", 0)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         errors += outcome["failed"] and not outcome.get("blocked")

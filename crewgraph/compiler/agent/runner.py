@@ -20,6 +20,7 @@ from crewgraph.compiler.agent.prompt import NO_FILES, AvailableFiles, agent_syst
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
 from crewgraph.compiler.agent.toolbox import PreparedTool, ResultReader, Toolbox, longest_result
 from crewgraph.compiler.task.briefing import Briefing
+from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.files import FileRecord
 from crewgraph.core.messages import Message
@@ -287,6 +288,7 @@ class AgentRunner:
             SourceError: a knowledge source cannot be used.
         """
         notes: tuple[str, ...] = ()
+        yield Notify(self._count_uses_anew)
         for capability in self.capabilities:
             yield from capability.begin()
         if self.recollection is not None:
@@ -294,6 +296,12 @@ class AgentRunner:
         if has_knowledge(self.agent, self.crew):
             notes += yield from self._knowledge_notes(text, expected, context)
         return notes
+
+    def _count_uses_anew(self) -> None:
+        """Start counting the uses of tools: `max_usage_count` bounds one attempt at a task."""
+        if not is_replayed():
+            for tool in self.event_tools.values():
+                tool.tool.tool.count_uses(0, anew=True)
 
     @property
     def where(self) -> str:
@@ -346,8 +354,8 @@ class AgentRunner:
         if executor is None:
             if middleware := getattr(self.agent, "middleware", None):
                 loop: Callable[..., Body[str]] = extension("middleware.loop")
-                context = replace(self._react_context(), reading_tool=None)
-                return (yield from loop(context, dialogue, middleware, self.configured_model))
+                shared = replace(self._react_context(), reading_tool=None)
+                return (yield from loop(shared, dialogue, middleware, self.configured_model))
             return (yield from react_loop(self._react_context(), dialogue))
         from crewgraph.compiler.agent.executor import run_executor
 

@@ -124,6 +124,10 @@ class PreparedTool(AgentTool, Protocol):
         """Return the tool for a call whose arguments have been checked: the hooks before it do not run again."""
         ...
 
+    def count_uses(self, uses: int) -> None:
+        """Count at least so many uses, also those that a resumed run does not repeat."""
+        ...
+
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool; its result is a `ToolOutcome`."""
         ...

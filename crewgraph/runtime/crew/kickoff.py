@@ -113,14 +113,15 @@ def _start(
     audience: "CrewAudience | None",
     resources: RunResources,
 ) -> Program[CrewOutput]:
-    shown: PlainDict = {}
+    accepted: list[PlainDict] = []
     try:
-        run, prepared = yield from _prepare(crew, inputs, options, resources, shown)
+        run, prepared = yield from _prepare(crew, inputs, options, resources, accepted)
     except (GeneratorExit, GraphBubbleUp):
         raise
-    except BaseException as error:  # listeners get a start event for every end event
+    except BaseException as error:  # as in CrewAI, a run has started once it has its inputs
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
-        emit_crew_event(late.CrewKickoffStartedEvent, crew, **fields, inputs=shown or None)
+        if accepted:
+            emit_crew_event(late.CrewKickoffStartedEvent, crew, **fields, inputs=accepted[0] or None)
         emit_crew_event(late.CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
         raise
     if audience is not None:
@@ -139,15 +140,15 @@ def _prepare(
     inputs: Inputs | None,
     options: RunOptions,
     resources: RunResources,
-    shown: PlainDict,
+    accepted: list[PlainDict],
 ) -> "Program[tuple[CrewRun, dict[str, object]]]":
-    """Return the run, and its inputs after the `before_kickoff` functions and hooks; only those become `shown`."""
+    """Return the run, and its inputs after the `before_kickoff` functions and hooks, which are added to `accepted`."""
     values, files = split_files(validate_inputs(inputs)) if inputs else ({}, None)
     for callback in crew.before_kickoff_callbacks:
         changed = yield user_call(callback, *callback_arguments(callback, values))
         values = values if changed is None else validate_inputs(changed)
     values = validate_inputs((yield from run_entry_hooks(crew, values)))
-    shown |= values
+    accepted.append(values)
     if has_inputs := bool(values):
         values = plain_inputs(values)
     if files:
@@ -308,6 +309,7 @@ class CrewRun:
         self.origin: SnapshotOrigin | None = None
         self.is_fork = False
         self._claim: ThreadClaim | None = None
+        self._completed: CrewOutput | None = None
 
     def claim_thread(self) -> Program[None]:
         """Claim the thread until the run's resources are closed. A nested run uses the claim of the run around it.
@@ -404,6 +406,9 @@ class CrewRun:
                 raise  # a lost run, or a question, which the enclosing graph asks before it resumes the run
             except BaseException as error:  # also Ctrl-C and a cancellation: the event of the end is emitted
                 drop_graph_notes(error)
+                if (done := self._completed) is not None:  # an `after_kickoff` function raised
+                    completed = late.CrewKickoffCompletedEvent
+                    emit_crew_event(completed, crew, **fields, output=done, total_tokens=self.tokens)
                 emit_crew_event(late.CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
                 thread = self.place.shown_thread
                 is_stored = thread is not None and (not isinstance(value, dict) or began(error, thread))
@@ -427,6 +432,8 @@ class CrewRun:
         output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
         from crewgraph.definitions.crew.pending import PendingCrew
 
+        if not isinstance(output, PendingCrew):
+            self._completed = output
         if not self.is_fork and not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
                 changed = yield user_call(callback, *callback_arguments(callback, output))
