@@ -786,7 +786,6 @@ class Crew(QueueMethods, CrewDefinition):
             checkpointer: Where runs are stored, as for `kickoff`.
 
         Raises:
-            ValueError: If `n_iterations` is less than 1.
             RunError: If there is neither a terminal, nor input, nor `feedback`, or the file contains another unfinished training.
             StorageError: If the file cannot be read or written; pickles are never opened.
             OutputInvalid: If the model's lessons cannot be parsed.

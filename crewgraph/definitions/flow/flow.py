@@ -110,7 +110,7 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     """The nodes of the graph: one per method, which is the only choice."""
 
     suppress_flow_events: bool = False
-    """Whether to emit no events."""
+    """Whether a run emits only the events of its start and end."""
 
     verbose: bool = False
     """Whether progress is printed to the console."""
@@ -161,7 +161,7 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
             initial_state: The state that runs start with, or its class.
             persistence: A backend that the state is saved to after every method.
             tracing: No effect: LangSmith's environment variables turn tracing on.
-            suppress_flow_events: Whether to emit no events.
+            suppress_flow_events: Whether a run emits only the events of its start and end.
             checkpointer: Where runs are stored: a LangGraph checkpointer, True or False.
             keep_history: How many checkpoints of a run are kept: "all", "latest", or a number.
             stream: Whether `kickoff` returns an iterator of chunks; the field is `streaming`.

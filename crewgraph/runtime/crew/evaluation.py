@@ -89,6 +89,8 @@ def evaluation_program(
 ) -> Program[CrewTestResult]:
     """Test a crew; see `Crew.test`."""
     rounds = checked_rounds(n_iterations)
+    if rounds < 1:
+        raise ValueError(f"`n_iterations` is {rounds}; pass the number of rounds, at least 1")
     values = validate_inputs(inputs or {})
     judge = _Judge(crew, first_llm(crew, eval_llm))
     result = CrewTestResult(model=judge.model.name)

@@ -66,9 +66,10 @@ def train_program(
     checkpointer: Checkpointer,
 ) -> Program[None]:
     """Train a crew; see `Crew.train`."""
-    if isinstance(n_iterations, int) and n_iterations < 1:
+    rounds = checked_rounds(n_iterations)
+    if rounds < 1:
         return
-    rounds, path, values = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
+    path, values = training_path(filename), validate_inputs(inputs or {})
     if feedback is None and not has_input():
         raise RunError(
             "training asks a person for feedback, and there is no terminal. Run it at one, pipe a line for each answer into it, "
@@ -102,13 +103,10 @@ def checked_rounds(n_iterations: object) -> int:
     """Return the number of rounds, if it is valid.
 
     Raises:
-        ValueError: it is less than 1.
         TypeError: it is not an integer.
     """
     if isinstance(n_iterations, bool) or not isinstance(n_iterations, int):
         raise TypeError(f"`n_iterations` is {n_iterations!r:.80}; pass the number of rounds, an integer")
-    if n_iterations < 1:
-        raise ValueError(f"`n_iterations` is {n_iterations}; pass the number of rounds, at least 1")
     return n_iterations
 
 
