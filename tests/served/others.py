@@ -35,7 +35,8 @@ _PACKAGES = {
     "Aegra": ["aegra-cli", "aegra-api"],
 }
 _SECONDS = 60.0
-_RECOVERY_SECONDS = 300.0  # langhost takes up a dead server's run when its heartbeat is 240 s old
+_RECOVERY_SECONDS = 120.0
+_HEARTBEAT = "10"  # seconds; langhost takes up a dead server's run after twice that, by default after 240 s
 
 
 class _Server:
@@ -228,7 +229,7 @@ def _started(name: str) -> Generator[_Server]:
             )
             stack.callback(answering.kill)
             command = [str(programs / "langhost"), "serve", f"--port={port}", "--no-browser", "--n-jobs-per-worker=4"]
-            more |= {"REDIS_URI": f"redis://127.0.0.1:{redis}/0"}
+            more |= {"REDIS_URI": f"redis://127.0.0.1:{redis}/0", "LG_BG_JOB_HEARTBEAT": _HEARTBEAT}
         server = _Server(command, f"http://127.0.0.1:{port}", folder, more)
         server.start()
         stack.callback(server.kill)

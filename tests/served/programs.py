@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from pydantic import BaseModel
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.flow import Flow, human_feedback, listen, start
@@ -38,18 +39,18 @@ def _between(text: str, before: str, after: str) -> str:
 
 
 def _paying(messages: list[dict[str, Any]]) -> Any:
-    bill = _between(str(messages[1]), "bill <", ">")
+    bill = _between(str(messages), "bill <", ">")
     return f"Final Answer: paid {bill}" if f"receipt {bill}" in str(messages) else ToolUse("pay", {"bill": bill})
 
 
 def _waiting(messages: list[dict[str, Any]]) -> Any:
-    name, step = _between(str(messages[1]), "Wait <", ">").split()
+    name, step = _between(str(messages), "Wait <", ">").split()
     done = f"waited {step}" in str(messages)
     return f"Final Answer: {step} of {name}" if done else ToolUse("wait", {"name": name, "step": step})
 
 
 def _looking(messages: list[dict[str, Any]]) -> str:
-    return f"Final Answer: {_between(str(messages[1]), 'at <', '>')} it is"
+    return f"Final Answer: {_between(str(messages), 'at <', '>')} it is"
 
 
 def _clerk(script: Any, **more: Any) -> Agent:
@@ -84,7 +85,7 @@ def post(letter: str) -> str:
 
 
 def _posting(messages: list[dict[str, Any]]) -> Any:
-    letter = _between(str(messages[1]), "letter <", ">")
+    letter = _between(str(messages), "letter <", ">")
     return "done" if len(messages) > 2 else ToolUse("post", {"letter": letter})
 
 
@@ -103,14 +104,20 @@ def slow() -> Crew:
     return Crew(name="slow", agents=[clerk], tasks=tasks)
 
 
-class Letters(Flow[dict[str, Any]]):
+class Letter(BaseModel):
+    """The state of `Letters`."""
+
+    name: str = "all"
+
+
+class Letters(Flow[Letter]):
     """A flow that asks for feedback."""
 
     @start()
     @human_feedback(message="Will it do?")
     def draft(self) -> str:
         """Draft it."""
-        return f"Dear {self.state.get('name', 'all')}"
+        return f"Dear {self.state.name}"
 
     @listen(draft)
     def send(self, result: Any) -> str:
@@ -125,5 +132,5 @@ def graphs() -> dict[str, Any]:
         "payer": payer().compile(messages=True),
         "reviewed": reviewed().compile(messages=True),
         "slow": slow().compile(messages=True),
-        "Letters": Letters().compile(),
+        "Letters": Letters().compile(messages=True),
     }

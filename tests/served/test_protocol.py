@@ -134,6 +134,10 @@ def test_a_conversation_is_taken_and_continued(client: Client):
         output = client("runs.wait", thread, "desk", input={"messages": [{"role": "user", "content": said}]})
         assert output["output"] == f"{said} it is"
     assert [one["content"] for one in output["messages"]] == ["rain", "rain it is", "snow", "snow it is"]
+    thread = client.thread()
+    client("runs.wait", thread, "Letters", input={"messages": [{"role": "user", "content": "Ada"}]})
+    output = client("runs.wait", thread, "Letters", command={"resume": "ok"})
+    assert output["messages"][-1]["content"] == "sent: Dear Ada, ok"
 
 
 def test_a_thread_is_streamed_and_takes_commands(client: Client):

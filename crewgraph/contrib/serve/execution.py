@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from hashlib import blake2b
-from inspect import signature
 from typing import Any, Protocol, cast
 from uuid import UUID
 
@@ -52,15 +51,12 @@ def served_graph(target: Target, saver: "BaseCheckpointSaver[Any]") -> Any:
         return target.compile(checkpointer=saver)
     if isinstance(target, Pregel):
         return target.copy({"checkpointer": saver})
-    if "messages" in signature(target.compile).parameters:
-        compiling: Any = target.compile
-        try:
-            graph = compiling(checkpointer=saver, messages=True)
-        except CompileError:  # it has no place for a conversation, or the next line raises the same
-            return compiling(checkpointer=saver)
-        if "messages" not in getattr(getattr(graph, "input_form", None), "placeholders", ()):
-            return graph
-    return target.compile(checkpointer=saver)
+    try:
+        graph: Any = target.compile(checkpointer=saver, messages=True)
+    except CompileError:  # it has no place for a conversation, or the next line raises the same
+        return target.compile(checkpointer=saver)
+    reads_messages = "messages" in getattr(getattr(graph, "input_form", None), "placeholders", ())
+    return target.compile(checkpointer=saver) if reads_messages else graph
 
 
 class EventSink(Protocol):
