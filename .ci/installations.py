@@ -113,6 +113,7 @@ INSTALLATIONS = {
 }
 
 UNTRIED = {
+    **{f'pip install --no-cache-dir "/crewgraph[{extras}]"': "in a Docker file" for extras in ("serve", "serve,queue")},
     'pip install ".[anthropic]"': "asks a provider's server",
     'pip install "crewgraph[mem0]"': "asks a server",
     "pip install -e '.[dev]'": "a step of created projects, which `create` follows",
