@@ -7,7 +7,7 @@ INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Else processes that tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo install test test-all installations lint types format docs kills parity coverage notebooks reference bench clean
+.PHONY: help demo install test test-all installations lint types format docs kills parity coverage notebooks reference bench servers clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,9 @@ parity: $(VENV)/.installed  ## run programs on both CrewAIs and here, and compar
 
 coverage: $(VENV)/.installed  ## count how much of CrewAI's public API is provided: docs/reference/coverage.md
 	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.coverage --write
+
+servers: $(VENV)/.installed  ## try crews and flows on langgraph dev, langhost and Aegra, each in its own environment (minutes)
+	PYTHONPATH=tests:compat:. $(BIN)/python -m served.others $(ARGS)
 
 notebooks: $(VENV)/.installed  ## run the notebooks and save their outputs: make notebooks [ARGS=first_crew]
 	PYTHONPATH=tests:compat:. $(BIN)/python -m docs.notebooks $(ARGS)

@@ -778,7 +778,7 @@ class Crew(QueueMethods, CrewDefinition):
         Feedback is saved immediately. Calling `train` again with the same file and inputs resumes an interrupted training.
 
         Args:
-            n_iterations: Number of runs, at least 1.
+            n_iterations: Number of runs; below 1, nothing happens.
             filename: The JSON file for feedback and lessons; `x` and `x.pkl` become `x.json`.
             inputs: Values for the `{placeholders}`.
             feedback: Sync or async function that takes the `TaskOutput` and returns feedback, instead of asking in the

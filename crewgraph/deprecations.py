@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-__all__ = ["Outdated", "user_stacklevel", "warn_deprecated"]
+__all__ = ["Outdated", "UnknownKeyword", "user_stacklevel", "warn_deprecated"]
 
 _LIBRARIES = ("crewgraph", "crewgraph_compat", "pydantic", "langgraph")
 
@@ -12,6 +12,10 @@ _already_warned: set[str] = set()
 
 class Outdated(UserWarning):
     """The program uses an API of an older CrewAI, which still works; the message names the replacement."""
+
+
+class UnknownKeyword(UserWarning):
+    """A constructor received an unknown keyword, which was ignored."""
 
 
 def warn_deprecated(what: str, instead: str, *, by_hand: bool = False) -> None:

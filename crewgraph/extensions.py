@@ -14,7 +14,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "files.read": "crewgraph.contrib.files.file:read_input_files",
     "files.record": "crewgraph.contrib.files.record:record_files",
     "serve.app": "crewgraph.contrib.serve.app:serve_app",
-    "serve.limits": "crewgraph.contrib.serve.limits:LIMITS",
+    "serve.limits": "crewgraph.contrib.serve.guard:LIMITS",
     "serve.postgres": "crewgraph.contrib.serve.postgres:opened_postgres",
     "serve.records": "crewgraph.contrib.serve.records:opened_records",
     "serve.worker": "crewgraph.contrib.serve.streams:WorkerRuns",

@@ -473,14 +473,10 @@ def fault_text(fault: ErrorDetails) -> str:
 def call_arguments(instance: BaseModel) -> dict[str, Any]:
     """Return the keyword arguments of a function call from the validated arguments.
 
-    A model created by `from_signature` yields values of the annotated types. Any other yields nested models as
-    dicts, which tools written for CrewAI expect. Unset fields have their defaults.
+    Nested models and dataclasses are dicts, as in CrewAI, also where a parameter is annotated with them. Unset fields have
+    their defaults.
     """
-    if not isinstance(instance, _Arguments):
-        return instance.model_dump()
-    fields = type(instance).model_fields
-    arguments = {info.alias or name: getattr(instance, name) for name, info in fields.items()}
-    return arguments | (instance.model_extra or {})
+    return instance.model_dump(by_alias=isinstance(instance, _Arguments))
 
 
 def is_derived(model: type[BaseModel]) -> bool:

@@ -45,7 +45,7 @@ def traced_to_the_caller(function: _T) -> _T:
         @wraps(method)
         async def awaited(*args: object, **options: object) -> object:
             with shortened():
-                _refuse_unknown(method, options)
+                _check_options(method, options)
                 return await method(*args, **options)
 
         return cast("_T", awaited)
@@ -53,13 +53,13 @@ def traced_to_the_caller(function: _T) -> _T:
     @wraps(method)
     def called(*args: object, **options: object) -> object:
         with shortened():
-            _refuse_unknown(method, options)
+            _check_options(method, options)
             return method(*args, **options)
 
     return cast("_T", called)
 
 
-def _refuse_unknown(method: Callable[..., Any], options: Mapping[str, object]) -> None:
+def _check_options(method: Callable[..., Any], options: Mapping[str, object]) -> None:
     """Raise TypeError for a keyword that a method does not have, with what to write where it was meant as an input."""
     code = method.__code__
     if code.co_flags & CO_VARKEYWORDS:

@@ -26,8 +26,8 @@ def serve(
         list[str] | None,
         typer.Option(
             "--target",
-            help="A crew or flow to serve, as `file.py:name` or `package.module:name`; can be given several times. By default "
-            "that of the project.",
+            help="A crew, flow or LangGraph graph to serve, as `file.py:name` or `package.module:name`; can be given several "
+            "times. By default the crew or flow of the project.",
             show_default=False,
         ),
     ] = None,
@@ -114,7 +114,7 @@ def serve(
         require("langgraph.checkpoint.postgres.aio", extra="postgres", purpose="`crewgraph serve --postgres`")
         if database is not None:
             raise RunError("`--database` and `--postgres` exclude each other; pass one of them")
-    targets = [load_target(name) for name in target or [None]]
+    targets = [load_target(name, graphs=True) for name in target or [None]]
     opened = _opened(database) if postgres is None else extension("serve.postgres")(postgres)
     with nullcontext() if queue is None else extension("queue")(queue) as jobs:
         asyncio.run(
@@ -179,6 +179,7 @@ async def _serve(
             for listening in server.servers[0].sockets[:1]:  # none, if it was told to stop meanwhile
                 at = listening.getsockname()
                 print_line(f"serving on http://{at[0]}:{at[1]}" + ("" if token else ", without a token"), err=True)
+                print_line(f"serving {', '.join(app.state.names)}; see /openapi.json", err=True)
             while not server.should_exit and not running.done():
                 await asyncio.sleep(0.05)
             await app.state.stop()  # before uvicorn waits for the connections, on some of which runs are streamed

@@ -59,18 +59,21 @@ CrewTarget = Annotated[
 """The `--target` option of commands that work on a crew."""
 
 
-def load_target(target: str | None, *, is_run: bool = True) -> "Crew | Flow[Any]":
+def load_target(target: str | None, *, is_run: bool = True, graphs: bool = False) -> Any:
     """Load a crew or a flow.
 
     Args:
         target: The value of `--target`; None for the target of the project.
+        graphs: Whether it may be a LangGraph graph, compiled or not.
         is_run: Whether the modules run unchanged; else runs of crews and flows at their top level are left out.
 
     Raises:
         RunError: The target cannot be found, or is neither a crew nor a flow.
     """
     with nullcontext() if is_run else definitions_only(Path.cwd()):
-        return _crew_or_flow(*_build(target, is_run=is_run))
+        path, value = _build(target, is_run=is_run)
+        is_graph = hasattr(value, "get_graph") or hasattr(value, "add_node")
+        return value if graphs and is_graph else _crew_or_flow(path, value)
 
 
 def load_factory(target: str | None) -> Any:

@@ -63,11 +63,14 @@ class Cancellation:
 
     def __init__(self) -> None:
         self.is_requested = False
+        self.reason: tuple[Any, ...] = ()
+        """What `asyncio.CancelledError` carried first: LangGraph's server knows its own cancellations by it."""
+
         self._around: Callable[[], bool] | None = None
 
-    def request(self) -> None:
+    def request(self, *reason: Any) -> None:
         """Note that the run was cancelled."""
-        self.is_requested = True
+        self.is_requested, self.reason = True, self.reason or reason
 
     def __call__(self) -> bool:
         return self.is_requested or (self._around is not None and self._around())
@@ -109,9 +112,9 @@ class Underway(Cancellation):
 
         self._pauses: list[Callable[[], None]] = []
 
-    def request(self) -> None:
+    def request(self, *reason: Any) -> None:
         """Note that the run was cancelled, and end the pauses of the effect."""
-        self.is_requested = True
+        super().request(*reason)
         for end in self._pauses:
             end()
 
@@ -132,7 +135,7 @@ class Underway(Cancellation):
         finally:
             self._pauses.remove(end)
         if self.is_requested:
-            raise asyncio.CancelledError
+            raise asyncio.CancelledError(*self.reason)
 
 
 class ExitRequested(BaseException):

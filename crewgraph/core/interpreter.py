@@ -254,8 +254,8 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
         failed = _failed_for_good(error, is_last=is_cancelled and effect.once)
         if failed is not None:
             yield from journal.write(here, effect, {"error": failed, **used(), **performing.spent}, underway)
-        if is_cancelled:
-            raise asyncio.CancelledError from None
+        if underway is not None and is_cancelled:
+            raise asyncio.CancelledError(*underway.reason) from None
         if (failure := _paid_failure(error, performing.spent.get(SPENT, {}))) is None:
             raise
         raise failure from failure.__cause__
@@ -263,7 +263,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     journal.spent.count(record)
     yield from journal.write(here, effect, record, underway)
     if underway is not None and underway.is_requested:
-        raise asyncio.CancelledError
+        raise asyncio.CancelledError(*underway.reason)
     return value
 
 

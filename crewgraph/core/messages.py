@@ -50,6 +50,12 @@ class ToolSpec(TypedDict):
     parameters: dict[str, Any]
     """A JSON schema of type object."""
 
+    extras: NotRequired[PlainDict]
+    """What its provider is to know besides, such as `cache_control`: LangChain's `extras`."""
+
+    native: NotRequired[PlainDict]
+    """On a tool of the model's provider: what is sent in place of all of this."""
+
 
 class Usage(TypedDict):
     """The usage that a provider reported for one request, in tokens."""

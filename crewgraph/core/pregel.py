@@ -62,6 +62,7 @@ __all__ = [
     "address_of_start",
     "answers_waiting",
     "began",
+    "callers_values",
     "coming",
     "counted",
     "executions",
@@ -81,6 +82,7 @@ __all__ = [
     "shared_runtime",
     "start_of",
     "trace_on_demand",
+    "types_around",
     "untraced",
     "with_answers",
     "within_call",
@@ -96,6 +98,7 @@ LENT_SAVER = "__pregel_checkpointer"
 
 _DURABILITY = "__pregel_durability"
 _TASK = "__pregel_task_id"
+_READ = "__pregel_read"
 _RESUMING = "__pregel_resuming"
 _SCRATCHPAD = "__pregel_scratchpad"
 _RUNTIME = "__pregel_runtime"
@@ -190,9 +193,27 @@ def failed_save(config: RunnableConfig) -> BaseException | None:
 
 
 def shared_runtime(config: RunnableConfig) -> PlainDict:
-    """Return the `configurable` with which a separate run shares the context and store of the enclosing run."""
-    runtime: Runtime[Any] | None = (config.get("configurable") or {}).get(_RUNTIME)
-    return {} if runtime is None else {_RUNTIME: Runtime(context=runtime.context, store=runtime.store)}
+    """Return the `configurable` with which a separate run shares the caller's values, context and store of the enclosing run."""
+    conf: PlainMapping = config.get("configurable") or {}
+    runtime: Runtime[Any] | None = conf.get(_RUNTIME)
+    shared = {} if runtime is None else {_RUNTIME: Runtime(context=runtime.context, store=runtime.store)}
+    return {**callers_values(conf), **shared}
+
+
+def callers_values(configurable: PlainMapping) -> PlainDict:
+    """Return the values of a `configurable` that are the caller's: those that name no place of a run."""
+    return {
+        name: value
+        for name, value in configurable.items()
+        if not name.startswith(("__", "checkpoint_")) and name != _THREAD
+    }
+
+
+def types_around(config: RunnableConfig) -> dict[str, Any]:
+    """Return the types of the state of the graph that has a node with this config, by key; empty outside of nodes."""
+    read: Any = (config.get("configurable") or {}).get(_READ)
+    channels: Mapping[str, Any] = {} if read is None else read.args[1]
+    return {name: channel.typ for name, channel in channels.items()}
 
 
 def place_of(config: RunnableConfig) -> Place:

@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.annotations import annotations_of
-from crewgraph.deprecations import user_stacklevel
+from crewgraph.deprecations import UnknownKeyword, user_stacklevel
 from crewgraph.hooks.registry import copy_hooks
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, PlainDict, fault_text
@@ -41,7 +41,6 @@ __all__ = [
     "DerivedCache",
     "Fingerprint",
     "SecurityConfig",
-    "UnknownKeyword",
     "content_key",
     "refuse_reference",
     "refuse_single",
@@ -265,10 +264,6 @@ _IDENTITY_FIELDS = frozenset({"id", "config", "security_config"})
 _CONTAINERS = (list, dict, set)
 
 _warned: set[tuple[str, str]] = set()
-
-
-class UnknownKeyword(UserWarning):
-    """A constructor received an unknown keyword, which was ignored."""
 
 
 @lru_cache(maxsize=4096)

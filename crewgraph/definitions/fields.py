@@ -40,6 +40,7 @@ __all__ = [
     "BudgetField",
     "CacheHandlerField",
     "CallbackField",
+    "EmbedderField",
     "FilesField",
     "KeptModelField",
     "KnowledgeConfigField",
@@ -93,6 +94,17 @@ def validate_budget(name: str, value: Any) -> Any:
 def _validate_budget_field(value: Any, info: ValidationInfo) -> object:
     return validate_budget(str(info.field_name), value)
 
+
+def _checked_embedder(value: object) -> object:
+    if value and is_mapping(value):
+        from crewgraph.storage.vectors.providers import check_provider
+
+        check_provider(value)
+    return value
+
+
+EmbedderField = Annotated[Any, AfterValidator(_checked_embedder)]
+"""What texts are embedded with; a dict must name a provider."""
 
 TokenBudgetField = Annotated[int | None, BeforeValidator(_validate_budget_field)]
 """A number of tokens, at least 1; None sets no limit."""
@@ -420,7 +432,7 @@ class MemoryFields(BaseModel, defer_build=True):
     memory_config: dict[str, Any] | None = None
     """The configuration that `external_memory` is created from if memory is on: `{"provider": "mem0", "config": {...}}`."""
 
-    embedder: Any = None
+    embedder: EmbedderField = None
     """The embedder of the memories and the knowledge that are created:
     `{"provider": "openai", "config": {"model_name": "text-embedding-3-small"}}`, a function, or LangChain's `Embeddings`. None
     takes the local one, which needs no key."""

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
@@ -437,11 +438,19 @@ def _binds_tools(source: object) -> bool:
 
 def _tool_binder(tools: Sequence[ToolSpec], settings: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
     def bind(model: Any) -> Any:
-        bound = model.bind_tools([openai_tool(tool) for tool in tools_for(model, tools)], **(settings or {}))
+        bound = model.bind_tools([_bindable(tool) for tool in tools_for(model, tools)], **(settings or {}))
         own: PlainDict = getattr(model, "model_kwargs", None) or {}
         return bound.bind(tools=[*own["tools"], *bound.kwargs["tools"]]) if own.get("tools") else bound
 
     return bind
+
+
+def _bindable(spec: ToolSpec) -> object:
+    """Return a tool as LangChain's models take it: those that read `extras` do so on LangChain's own tools."""
+    if "extras" not in spec:
+        return openai_tool(spec)
+    name, about, extras = spec["name"], spec["description"], spec["extras"]
+    return StructuredTool(name=name, description=about, args_schema=spec["parameters"], func=print, extras=extras)
 
 
 class _MessageCache:

@@ -178,8 +178,10 @@ def _schema(schema: object) -> dict[str, object]:
 
 
 def openai_tool(spec: ToolSpec) -> dict[str, object]:
-    """Return a tool in OpenAI's format."""
-    return {"type": "function", "function": dict(spec)}
+    """Return a tool in OpenAI's format; one of a provider as it is."""
+    if "native" in spec:
+        return spec["native"]
+    return {"type": "function", "function": {name: value for name, value in spec.items() if name != "extras"}}
 
 
 def openai_messages(messages: Sequence[Message]) -> list[PlainDict]:

@@ -178,7 +178,7 @@ _ALIASES = {
 PROVIDERS: dict[str, Provider] = {provider.name: provider for provider in _ALL}
 """All providers by name."""
 
-_KNOWN = [*PROVIDERS, *_ALIASES]
+_SPELLINGS = [*PROVIDERS, *_ALIASES]
 
 _BARE_NAMES = (
     (re.compile(r"^(?:gpt-|chatgpt-|ft:gpt-|o[134](?:$|-))"), "openai"),
@@ -277,7 +277,7 @@ def locate(model: str, *, provider: str | None = None, base_url: str | None = No
     prefix, slash, rest = name.partition("/")
     named_provider = find_provider(provider) if provider else None
     if provider and named_provider is None:
-        near = suggestion(provider, _KNOWN)
+        near = suggestion(provider, _SPELLINGS)
         raise UnknownModel(
             f"`{provider}` is not a known provider.{near} Known providers: {', '.join(sorted(PROVIDERS))}."
         )
@@ -304,7 +304,7 @@ def _remedy(name: str) -> str:
     prefix, separator, model = name.replace(":", "/", 1).partition("/") if "/" not in name else name.partition("/")
     if find_provider(prefix) is not None:
         return f" Write `{prefix}/{model or '<model>'}`: the provider, a slash, the model."
-    if separator and (question := suggestion(prefix.lower(), _KNOWN)):
+    if separator and (question := suggestion(prefix.lower(), _SPELLINGS)):
         return question
     return f" Put it in front of the name: `<provider>/{name or '<model>'}`."
 

@@ -42,7 +42,7 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
         servers = list(cast("Sequence[Any]", params)) if isinstance(params, (list, tuple)) else [params]
         seconds = getattr(self, "mcp_connect_timeout", None)
         own[_TOOLS_ATTRIBUTE] = load_tools(
-            [_with_timeout(parse_reference(server), seconds) for server in servers], self
+            [_with_timeout(parse_reference(server), seconds) for server in servers], self, prefixed=False
         )
     tools: list[MCPTool] = own[_TOOLS_ATTRIBUTE]
     if unknown := [name for name in names if all(name not in _member_names(tool) for tool in tools)]:

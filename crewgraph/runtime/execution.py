@@ -22,13 +22,12 @@ from crewgraph.core.cancellation import Cancellation
 from crewgraph.core.current import CURRENT, RunResources
 from crewgraph.core.loops.threads import interrupt_in, is_interrupted
 from crewgraph.core.operations import Do, Operation, Program, adrive, drive, require_async_methods
-from crewgraph.core.pregel import shared_runtime
+from crewgraph.core.pregel import callers_values, shared_runtime
 from crewgraph.errors import HookAborted
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention
-from crewgraph.schema import PlainDict
 from crewgraph.scoped import give_back, scoped
 from crewgraph.tracebacks import note_once, shorten_tracebacks
 
@@ -173,12 +172,7 @@ def with_run_config(own: RunnableConfig) -> RunnableConfig:
     config["recursion_limit"] = max(own.get("recursion_limit", 0), run_config.get("recursion_limit") or 0)
     if (most := run_config.get("max_concurrency")) is not None:
         config["max_concurrency"] = most
-    values: PlainDict = run_config.get("configurable") or {}
-    ours = {name for name in values if name.startswith(("__", "checkpoint_"))} | {"thread_id"}
-    config["configurable"] = {
-        **{name: value for name, value in values.items() if name not in ours},
-        **own.get("configurable", {}),
-    }
+    config["configurable"] = {**callers_values(run_config.get("configurable") or {}), **own.get("configurable", {})}
     return config
 
 

@@ -24,7 +24,6 @@ from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 from crewgraph.text import model_name, shorten
-from crewgraph.tools.results import observation
 
 __all__ = ["crew_tool", "flow_tool"]
 
@@ -168,7 +167,7 @@ def _answer_of(name: str | None, output: Any) -> tuple[str, Any]:
 
 def _result_of(name: str, result: Any) -> tuple[str, Any]:
     _check_complete("flow", name, result)
-    return observation(result), result
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False), result
 
 
 def _check_complete(kind: str, name: str | None, result: object) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextvars import Context
 from copy import copy, deepcopy
 from functools import cache, partial, wraps
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Self, Union, cast, get_args, get_origin
+from types import SimpleNamespace, UnionType
+from typing import TYPE_CHECKING, Any, Self, TypeGuard, Union, cast, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -27,7 +27,14 @@ from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
 from crewgraph.tools.injected import InjectedArguments, unfilled_arguments
-from crewgraph.tools.langchain import arguments_of, function_of, is_async_only, is_langchain_tool, wants_call_id
+from crewgraph.tools.langchain import (
+    arguments_of,
+    function_of,
+    is_async_only,
+    is_langchain_tool,
+    retriever_tool,
+    wants_call_id,
+)
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
 from crewgraph.tools.structured import (
     CrewStructuredTool,
@@ -49,6 +56,8 @@ __all__ = [
     "as_tools",
     "atraced",
     "called_with",
+    "is_provider_tool",
+    "provider_tool",
     "tool_message",
     "traced",
     "with_call",
@@ -63,10 +72,6 @@ _Steps = Generator[Any, Any, Any]
 _MOCKS = "unittest.mock"
 _QUOTED_CHARACTERS = 200
 """Maximum number of characters of an invalid value that are quoted."""
-_FOR_RETRIEVERS = (
-    ' Pass it as a tool, `create_retriever_tool(retriever, "search_docs", "Search the documents.")` of `langchain_core.tools`, '
-    "which the agent calls when needed, or as `knowledge_sources=[retriever]`, which is searched for each task."
-)
 
 
 class CommandReturned(ToolFailed):
@@ -527,6 +532,34 @@ class _LangChainTool(AdaptedTool):
         return render_blocks(result) if is_blocks(result) else super().shown(result)
 
 
+class _ProviderTool(AdaptedTool):
+    """A tool that the model's provider runs, such as its search of the web."""
+
+    def __init__(self, source: PlainDict) -> None:
+        spec = provider_tool(source)
+        super().__init__(SimpleNamespace(name=spec["name"], description=""), spec["parameters"], False)
+        self.spec = spec
+
+    def run(self, args: PlainDict, config: "RunnableConfig") -> object:
+        raise ToolFailed(f"`{self.title}` runs at the model's provider, which has not run it")
+
+    async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
+        return self.run(args, config)
+
+
+def is_provider_tool(value: object) -> TypeGuard[PlainDict]:
+    """Return whether a value is a dict that stands for a tool of a model's provider, rather than describing a function."""
+    described = ("function", "input_schema", "parameters", "title", "toolSpec")
+    kind = value.get("type", "function" if "name" in value else "") if is_object(value) and value else "function"
+    return is_object(value) and kind not in ("function", "object") and not any(name in value for name in described)
+
+
+def provider_tool(value: PlainDict) -> ToolSpec:
+    """Return a tool of a model's provider, which is sent as it is."""
+    name = str(value.get("name") or value.get("type") or next(iter(value)))
+    return {"name": name, "description": "", "parameters": {"type": "object", "properties": {}}, "native": value}
+
+
 _SLOTS = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
 
 
@@ -534,8 +567,7 @@ def _noting(tool: Any) -> Any:
     """Return a LangChain tool that notes what its function returns in `noted`; it shares all its state with the given one."""
     if not hasattr(tool, "__pydantic_private__"):  # an object with the interface of a tool
         return tool
-    own: Any = type(tool)
-    kind: Any = _noting_class(own)
+    kind: Any = _noting_class(tool.__class__)
     noting = kind.__new__(kind)
     for slot in _SLOTS:
         object.__setattr__(noting, slot, getattr(tool, slot))
@@ -558,8 +590,7 @@ def _noting_class(kind: Any) -> type[Any]:
     own: PlainDict = {"__module__": kind.__module__, "__slots__": ("noted",), "_run": _run}
     if next(one for one in kind.__mro__ if "_arun" in vars(one)).__name__ != "BaseTool":  # which calls `_run`
         own["_arun"] = _arun
-    metaclass: Any = type(kind)
-    return metaclass(kind.__name__, (kind,), own)
+    return kind.__class__(kind.__name__, (kind,), own)
 
 
 def _overrides_arun(source: object) -> bool:
@@ -585,7 +616,8 @@ def as_tool(value: Any) -> AdaptedTool:
     """Adapt what a user passed as a tool.
 
     Args:
-        value: A `BaseTool`, a `CrewStructuredTool`, a LangChain tool, or a function with a docstring.
+        value: A `BaseTool`, a `CrewStructuredTool`, a LangChain tool or retriever, a dict that stands for a tool of the model's
+            provider, or a function with a docstring.
 
     Raises:
         DefinitionError: `value` is none of these.
@@ -598,6 +630,10 @@ def as_tool(value: Any) -> AdaptedTool:
         return _FunctionTool(value) if is_real else _FunctionTool(_tool_of_mock(value), mock=value)
     if is_langchain_tool(value):
         return _LangChainTool(value)
+    if is_provider_tool(value):
+        return _ProviderTool(value)
+    if (retriever := retriever_tool(value)) is not None:
+        return _LangChainTool(retriever)
     if inspect.isroutine(value):
         return _FunctionTool(tool(cast(Callable[..., Any], value)))
     quoted = shorten(repr(value), _QUOTED_CHARACTERS)
@@ -613,10 +649,8 @@ def _hint(value: object) -> str:
         return f" It is a class: write `{value.__name__}(...)`."
     if isinstance(value, (list, tuple, set)):
         return " Unpack it: `tools=[*group]`."
-    if _has_method(value, "_get_relevant_documents"):
-        return _FOR_RETRIEVERS
     if _has_method(value, "as_retriever") and not _has_method(value, "as_tool"):
-        return f" Convert it: `retriever = store.as_retriever()`.{_FOR_RETRIEVERS}"
+        return " Pass `store.as_retriever()`."
     if _has_method(value, "as_tool"):
         return " Pass the result of its `as_tool()`."
     return " Pass the result of its `get_tools()`." if _has_method(value, "get_tools") else ""

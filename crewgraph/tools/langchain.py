@@ -1,5 +1,6 @@
 """Conversion of tools to and from LangChain, whose packages are imported only when a tool is converted."""
 
+import re
 from collections.abc import Awaitable, Callable
 from inspect import Parameter, isfunction
 from typing import TYPE_CHECKING, Any, cast
@@ -24,6 +25,7 @@ __all__ = [
     "is_async_only",
     "is_langchain_tool",
     "langchain_tool",
+    "retriever_tool",
     "wants_call_id",
 ]
 
@@ -82,6 +84,14 @@ def _call_arguments(call: LangChainCall, _function: object) -> type[BaseModel] |
 def function_of(tool: Any) -> Any:
     """Return the function that a LangChain tool was made of; None for one of a class of its own."""
     return getattr(tool, "func", None) or getattr(tool, "coroutine", None)
+
+
+def retriever_tool(value: Any) -> Any:
+    """Return the tool that searches with a LangChain retriever; None for anything else."""
+    if not callable(getattr(type(value), "_get_relevant_documents", None)):
+        return None
+    name = value.name or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(value).__name__).lower()
+    return load("langchain_core.tools").create_retriever_tool(value, name, "Search the documents.")
 
 
 def as_langchain_tool(source: Any) -> Any:

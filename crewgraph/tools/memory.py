@@ -60,11 +60,11 @@ class RecallMemoryTool(_MemoryTool):
 
     def _run(self, queries: list[str] | str, **kwargs: object) -> str:
         """Return the matching records, one per line."""
-        return _format_matches([call(self.memory.recall, query) for query in _text_list(queries)])
+        return _format_matches([call(self.memory.recall, query, limit=20) for query in _text_list(queries)])
 
     async def _arun(self, queries: list[str] | str, **kwargs: object) -> str:
         return _format_matches(
-            [await acall(_async_method(self.memory, "recall"), query) for query in _text_list(queries)]
+            [await acall(_async_method(self.memory, "recall"), query, limit=20) for query in _text_list(queries)]
         )
 
 

@@ -1,6 +1,5 @@
 """Renders tool results for models: plain data, results with a schema, and content blocks of MCP and LangChain tools."""
 
-import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -29,8 +28,8 @@ Rendered = tuple[str, list[dict[str, Any]]]
 
 
 def observation(result: Any) -> str:
-    """Return plain data as text: strings unchanged, anything else as JSON."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    """Return plain data as the text that models and programs see, which is Python's: `{'open': True}`."""
+    return str(result)
 
 
 def result_schema_of(function: Callable[..., Any]) -> type[BaseModel] | None:

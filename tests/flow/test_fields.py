@@ -6,7 +6,7 @@ import pytest
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.definitions.base import UnknownKeyword
+from crewgraph.deprecations import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow, start
 

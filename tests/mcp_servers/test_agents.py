@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import processes
 import pytest
@@ -73,10 +74,11 @@ def observed(one: Agent) -> list[str]:
 
 
 def offered(one: Agent) -> list[str]:
-    """The tools that a model is told of, in the order of the prompt."""
+    """The tools that a model is told of, in the order of the prompt, without the names of their servers."""
     assert isinstance(one.llm, ScriptedLLM)
     prompt = str(one.llm.requests[0].messages[0]["content"])
-    return [line.partition(":")[0] for line in prompt.splitlines() if line.partition(":")[0].split("_")[-1] in NAMES]
+    lasts = [line.partition(":")[0].split("_")[-1] for line in prompt.splitlines()]
+    return [name for name in lasts if name in NAMES]
 
 
 def takes_a_place(tool: dict[str, Any]) -> bool:
@@ -99,7 +101,10 @@ def test_an_agent_uses_the_tools_of_a_server_of_each_kind(mode: Mode, any_server
     assert observed(one) == ["Observation: 12 m at Brest"]
     assert offered(one) == NAMES
     (used,) = [event for event in events if isinstance(event, ToolUsageFinishedEvent)]
-    assert (used.tool_name, used.tool_args, used.tool_class) == ("depth", {"place": "Brest"}, "MCPTool")
+    name = "python_launcher_py_depth"
+    if not isinstance(any_server, MCPServerStdio):  # as in CrewAI: host, port and path
+        name = f"mcp_127_0_0_1_{urlsplit(any_server.url).port}_{any_server.url.rpartition('/')[2]}_depth"
+    assert (used.tool_name, used.tool_args, used.tool_class) == (name, {"place": "Brest"}, "MCPTool")
 
 
 def test_listeners_hear_of_servers_and_of_what_they_do(mode: Mode, stdio: MCPServerStdio):
@@ -128,7 +133,7 @@ def test_what_a_tool_takes_is_checked_before_the_server_is_asked(mode: Mode, std
     one = worker(ToolUse("depth", {"port": "Brest"}), ToolUse("register", {"ship": {"name": "Ys"}}), mcps=[stdio])
     mode.kickoff(crew(task("a", one)))
     first, second = observed(one)
-    assert first.startswith("Observation: `depth` was not used: the argument `place` is missing")
+    assert first.startswith("Observation: `python_launcher_py_depth` was not used: the argument `place` is missing")
     assert json.loads(second.removeprefix("Observation: ")) == {"name": "Ys", "feet": 1}
 
 
@@ -185,8 +190,8 @@ def test_what_a_server_calls_read_only_is_read_once_in_a_run_and_the_rest_runs_e
         mode.kickoff(made)
     assert len(calls(notes)) == 3
     used = [(event.tool_name, event.from_cache) for event in events if isinstance(event, ToolUsageFinishedEvent)]
-    assert [cached for name, cached in used if name == "note"] == [False, False, False]
-    assert [cached for name, cached in used if name == "depth"] == [False, True, False]
+    assert [cached for name, cached in used if name.endswith("note")] == [False, False, False]
+    assert [cached for name, cached in used if name.endswith("depth")] == [False, True, False]
 
 
 # ------------------------------------------------------------------ content
@@ -211,17 +216,13 @@ def test_a_failing_tool_is_reported_to_the_model(mode: Mode, stdio: MCPServerStd
 
 
 # ------------------------------------------------------------------ names and filters
-def test_the_servers_name_precedes_a_tool_whose_name_is_taken(mode: Mode, notes: Path):
+def test_a_tool_of_the_agent_may_have_the_name_that_a_tool_has_at_its_server(mode: Mode, stdio: MCPServerStdio):
     @tool
     def depth(place: str) -> str:
         """Say how deep it is."""
         return f"ours, {place}"
 
-    name = (
-        "python3_11_mcp_server_py_depth" if Path(sys.executable).name == "python3.11" else "python_mcp_server_py_depth"
-    )
-    stdio = MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])
-    one = worker([DEPTH, ToolUse(name, {"place": "Brest"})], mcps=[stdio], tools=[depth])
+    one = worker([DEPTH, ToolUse("python_launcher_py_depth", {"place": "Brest"})], mcps=[stdio], tools=[depth])
     mode.kickoff(crew(task("a", one)))
     assert observed(one) == ["Observation: ours, Brest\nObservation: 12 m at Brest"]
 
@@ -309,6 +310,15 @@ def test_a_server_that_is_not_there_is_reported_before_a_model_is_asked(mode: Mo
         mode.kickoff(crew(task("a", first), task("b", second)))
     assert any(isinstance(event, MCPConnectionFailedEvent) for event in events)
     assert isinstance(first.llm, ScriptedLLM) and not first.llm.requests
+
+
+def test_an_agent_works_without_the_tools_of_an_address_that_leads_to_nothing(mode: Mode, stdio: MCPServerStdio):
+    one = worker(DEPTH, mcps=["http://127.0.0.1:9/mcp?key=k", stdio])
+    with pytest.warns(
+        UserWarning, match="works without the tools of an MCP server: .*127.0.0.1:9/mcp` cannot be used"
+    ) as told:
+        assert mode.kickoff(crew(task("a", one))).raw == "done"
+    assert observed(one) == ["Observation: 12 m at Brest"] and "key=k" not in str(told[0].message)
 
 
 def test_what_may_be_secret_in_an_address_is_not_told(mode: Mode):

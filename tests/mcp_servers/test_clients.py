@@ -44,8 +44,9 @@ def test_a_resolver_finds_the_tools_of_servers(notes: Path):
     resolver = MCPToolResolver(agent=worker(), logger=logging.getLogger("mine"))
     assert resolver.resolve([]) == []
     server = MCPServerStdio(**over_stdio(notes))
-    assert "depth" in [tool.name for tool in resolver.resolve([server])]
+    assert "python_launcher.py_depth" in [tool.name for tool in resolver.resolve([server])]
     assert resolver.clients == []
     resolver.cleanup()
     with running(notes, "streamable-http") as http:
-        assert [tool.name for tool in resolver.resolve([f"{http.url}#depth"])] == ["depth"]
+        host = http.url.split("/")[2].replace(".", "_")  # the names of CrewAI
+        assert [tool.name for tool in resolver.resolve([f"{http.url}#depth"])] == [f"mcp_{host}_mcp_depth"]

@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from crewgraph import Agent
-from crewgraph.definitions.base import UnknownKeyword
+from crewgraph.deprecations import UnknownKeyword
 from crewgraph.errors import DefinitionError
 
 from .parts import AGENTS, CREW, TASKS, roles

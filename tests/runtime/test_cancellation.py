@@ -66,13 +66,13 @@ async def cancelled(run: Awaitable[object], work: Work, times: int = 1, after: f
     await asyncio.to_thread(work.going.wait, 60)
     await asyncio.sleep(after)
     for _ in range(times):
-        running.cancel()
+        running.cancel("why")
         await asyncio.sleep(0.05)
         assert not running.done()
     work.free.set()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(asyncio.CancelledError) as raised:
         await running
-    assert running.cancelled()
+    assert (running.cancelled(), raised.value.args) == (True, ("why",))  # by which servers know their own cancellations
 
 
 @pytest.mark.parametrize("granularity", ["task", "step"])

@@ -52,10 +52,10 @@ def test_the_model_of_the_context_is_that_of_all_agents(mode: Mode, monkeypatch:
         assert (state["output"], server.bodies[0]["model"], own.requests) == ("done", "gpt-4o-mini", [])
 
 
-def test_an_unknown_key_or_value_is_refused_by_name(mode: Mode):
+def test_other_keys_of_the_context_are_the_callers_and_values_must_fit(mode: Mode):
+    mode.invoke(report(ScriptedLLM(["done"])).compile(), {"topic": "rain", "tone": "dry"}, context={"thread_id": "t"})
     graph = report(ScriptedLLM([])).compile()
     for context, message in (
-        ({"modle": "x"}, "`modle`: Extra inputs are not permitted. It may have `model`, `inputs`"),
         ({"max_tokens": -1}, "`max_tokens`: Input should be greater than 0"),
         (["x"], "the context of a crew is a dict"),
     ):

@@ -1,9 +1,10 @@
 """Crews and flows as parts of LangChain programs: tools of agents, named nodes, runs with a caller's config."""
 
 import asyncio
+import operator
 import time
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
@@ -18,7 +19,7 @@ from langgraph.types import Command
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 
-from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
+from crewgraph import Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.errors import CompileError, RunError
 from crewgraph.flow import Flow, human_feedback, listen, start
@@ -443,6 +444,58 @@ def test_the_placeholder_of_a_conversation_must_be_clear(description: str, messa
         crew(task("only", agent(ScriptedLLM([])), description=description)).compile(messages=messages)
 
 
+# ------------------------------------------------------------------------------------------- typed states
+class Written(BaseModel):
+    research: str | None = None
+    sum: Amount | None = None
+    task: TaskOutput | None = None
+    output: Amount | None = None
+
+
+class Counted(TypedDict, total=False):
+    n: int
+    seen: Annotated[list[str], operator.add]
+    untouched: Annotated[list[str], operator.add]
+    output: Any
+
+
+class Tally(BaseModel):
+    n: int = 0
+    seen: list[str] = []
+    untouched: list[str] = ["default"]
+
+
+class Count(Flow[Tally]):
+    @start()
+    def count(self) -> str:
+        self.state.n += 1
+        return "counted"
+
+    @listen(count)
+    @human_feedback("Fine?", llm=None)
+    def confirm(self, counted: str) -> str:
+        self.state.n += 10
+        return counted
+
+
+def test_outputs_and_changes_of_a_node_reach_the_state_around_it_as_it_declares_them(mode: Mode):
+    clerk = agent(ScriptedLLM(["notes", "why", '{"euros": 3}']))
+    team = crew(task("research", clerk), task("task", clerk), task("sum", clerk, output_pydantic=Amount), name="team")
+    builder = StateGraph(Written)
+    builder.add_node(mode.compile(team))
+    builder.add_edge(START, "team")
+    done = mode.invoke(builder.compile(checkpointer=InMemorySaver()), {}, {"configurable": {"thread_id": "t"}})
+    assert (done["research"], done["sum"], done["output"]) == ("notes", Amount(euros=3), Amount(euros=3))
+    assert done["task"].raw == "why"
+    counting = StateGraph(Counted)
+    counting.add_node("count", Count().compile())
+    counting.add_edge(START, "count")
+    app, config = counting.compile(checkpointer=InMemorySaver()), RunnableConfig(configurable={"thread_id": "t"})
+    mode.invoke(app, {"n": 5, "seen": ["a"]}, config)
+    done = mode.invoke(app, Command(resume="yes"), config)
+    assert (done["n"], done["seen"], done["untouched"]) == (16, ["a"], [])
+
+
 # ------------------------------------------------------------------------------------------------- config
 class Heard(BaseCallbackHandler):
     def __init__(self) -> None:
@@ -458,9 +511,9 @@ def whoami(question: str, config: RunnableConfig) -> str:
     return f"user {(config.get('configurable') or {}).get('user_id')}"
 
 
-def asking(seen: str = "user 42") -> Crew:
+def asking() -> Crew:
     def reply(messages: list[dict[str, Any]]) -> Any:
-        return "Final Answer: user 42" if seen in str(messages) else ToolUse("whoami", {"question": "?"})
+        return "Final Answer: user 42" if "user 42" in str(messages) else ToolUse("whoami", {"question": "?"})
 
     return crew(task("who", agent(ScriptedLLM(reply), "Clerk", tools=[whoami])), name="desk")
 
@@ -486,7 +539,7 @@ def test_a_kickoff_takes_langchains_config(mode: Mode):
 class Named(Flow[dict[str, Any]]):
     @start()
     def identify(self) -> str:
-        return asking("user ").kickoff().raw
+        return asking().kickoff().raw
 
     @listen(identify)
     @human_feedback("Is that right?", emit=["yes", "no"], llm=None)

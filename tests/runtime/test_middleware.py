@@ -1,29 +1,51 @@
 """Agents whose loop is LangChain's `create_agent`, with middleware around it."""
 
 import asyncio
+import json
+import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents.middleware import (
     AgentMiddleware,
+    AutoModeMiddleware,
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
+    FilesystemFileSearchMiddleware,
     HumanInTheLoopMiddleware,
+    LLMToolEmulator,
+    LLMToolSelectorMiddleware,
     ModelCallLimitMiddleware,
+    ModelChoice,
+    ModelFallbackMiddleware,
+    ModelRefusalMiddleware,
     ModelRequest,
+    ModelRetryMiddleware,
+    ModelRouterMiddleware,
+    PIIMiddleware,
+    ProviderToolSearchMiddleware,
+    ShellToolMiddleware,
     SummarizationMiddleware,
+    TodoListMiddleware,
     ToolCallLimitMiddleware,
+    ToolErrorMiddleware,
+    ToolRetryMiddleware,
     after_model,
     before_model,
     wrap_model_call,
     wrap_tool_call,
 )
+from langchain_core.decisions import BaseDecisionModel, ClassifierResponse
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, SystemMessage
+from langchain_openai import ChatOpenAI
 from modes import Mode
 from pydantic import ValidationError
-from servers.openai_api import OpenAIServer, call
+from servers.openai_api import OpenAIServer, call, error
 
 from crewgraph import Agent, Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse, extras
 from crewgraph.errors import BudgetExceeded, CompileError, MissingExtra, OutputInvalid, RunError
@@ -418,3 +440,222 @@ def test_a_model_without_native_tool_calls_is_refused_with_tools(mode: Mode):
 def test_a_loop_that_ends_without_a_text_is_an_error(mode: Mode):
     with pytest.raises(OutputInvalid, match="its loop with middleware ended without an answer"):
         mode.kickoff(divers([nothing], ""))
+
+
+# ----------------------------------------------------------------------------------------- what LangChain ships
+class Judge(BaseDecisionModel):
+    """A decision model that answers each question the same way."""
+
+    answer: dict[str, Any]
+
+    @property
+    def _provider(self) -> str:
+        return "judge"
+
+    def _classify(self, state: Any, questions: Any) -> ClassifierResponse:
+        told = {"answers": dict.fromkeys(questions, self.answer), "model": self.model, "id": "1"}
+        return ClassifierResponse.model_validate({**told, "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+
+
+def said(body: Any) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+def names(body: Any) -> list[str]:
+    return [one["function"]["name"] if "function" in one else one["type"] for one in body.get("tools", ())]
+
+
+LOOK = call("depth", {"place": "bay"})
+NO: dict[str, Any] = {"type": "noul", "noul": 1.0}
+ROUTE: dict[str, Any] = {"type": "choice", "choice": "b", "probabilities": {"b": 1.0}, "confidence": 1.0}
+
+
+def shipped(other: Any, folder: str) -> list[tuple[Any, list[Any], Callable[[list[Any], list[Any]], Any], Any]]:
+    """Each middleware, the answers of the agent's model, and what is read from the requests to it and to another model."""
+    clear = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=0)])
+    judge, choices = Judge(model="judge", answer=NO), {"b": ModelChoice(model=other, criteria="all")}
+    route = Judge(model="judge", answer=ROUTE)
+    return [
+        (AutoModeMiddleware(tools=["depth"], classifier=judge), [LOOK, "a"], lambda a, b: "7 m" in said(a[1]), False),
+        (clear, [LOOK, "a"], lambda a, b: said(a[1]), "[cleared]"),
+        (
+            FilesystemFileSearchMiddleware(root_path=folder, use_ripgrep=False),
+            [call("glob_search", {"pattern": "*.md"}), "a"],
+            lambda a, b: said(a[1]),
+            "/log.md",
+        ),
+        (LLMToolEmulator(model=other), [LOOK, "a"], lambda a, b: (said(a[1]), looked), ("b", [])),
+        (
+            LLMToolSelectorMiddleware(max_tools=1),
+            ['{"tools": ["depth"]}', "a"],
+            lambda a, b: len(a),
+            2,
+        ),
+        (ModelCallLimitMiddleware(run_limit=1), [LOOK, "a"], lambda a, b: len(a), 1),
+        (ModelFallbackMiddleware(other), [error(400)], lambda a, b: (len(a), len(b), names(b[0])), (1, 1, ["depth"])),
+        (ModelRefusalMiddleware(), ["a"], lambda a, b: len(a), 1),
+        (
+            ModelRetryMiddleware(max_retries=1, initial_delay=0, jitter=False),
+            [error(500), "a"],
+            lambda a, b: len(a),
+            2,
+        ),
+        (
+            ModelRouterMiddleware(choices=choices, instructions="i", classifier=route),
+            [],
+            lambda a, b: (len(a), len(b)),
+            (0, 1),
+        ),
+        (PIIMiddleware("url"), ["a"], lambda a, b: "[REDACTED_URL]" in said(a[0]), True),
+        (ProviderToolSearchMiddleware(), ["a"], lambda a, b: names(a[0]), ["depth"]),
+        (
+            ShellToolMiddleware(folder),
+            [call("shell", {"command": "echo $((1+1))"}), "a"],
+            lambda a, b: said(a[1]).strip(),
+            "2",
+        ),
+        (
+            SummarizationMiddleware(other, trigger=("messages", 2), keep=("messages", 1)),
+            [LOOK, "a"],
+            lambda a, b: ("summary" in str(a[1]["messages"]), len(b)),
+            (True, 1),
+        ),
+        (
+            TodoListMiddleware(),
+            [call("write_todos", {"todos": [{"content": "c", "status": "pending"}]}), "a"],
+            lambda a, b: "'content': 'c'" in said(a[1]),
+            True,
+        ),
+        (
+            ToolCallLimitMiddleware(run_limit=1, exit_behavior="continue"),
+            [LOOK, LOOK, "a"],
+            lambda a, b: looked,
+            ["bay"],
+        ),
+        (ToolErrorMiddleware(lambda *_: "told"), [call("fall", {}), "a"], lambda a, b: said(a[1]), "told"),
+        (
+            ToolRetryMiddleware(max_retries=1, initial_delay=0, jitter=False),
+            [call("fall", {}), "a"],
+            lambda a, b: (fallen, "failed" in said(a[1])),
+            (["fell", "fell"], True),
+        ),
+    ]
+
+
+fallen: list[str] = []
+
+
+@tool
+def fall() -> str:
+    """Fall."""
+    fallen.append("fell")
+    raise OSError("fell")
+
+
+@pytest.mark.filterwarnings("ignore:The middleware:langchain_core._api.LangChainBetaWarning")
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of LangChain's shells
+def test_each_middleware_that_langchain_ships_has_its_effect(mode: Mode, tmp_path: Path):
+    (tmp_path / "log.md").write_text("calm")
+    key: Any = "k"
+    wrong: list[str] = []
+    for number in range(len(shipped(GenericFakeChatModel(messages=iter(())), str(tmp_path)))):
+        looked.clear()
+        fallen.clear()
+        with OpenAIServer(["b", "b"]) as second:
+            other = ChatOpenAI(model="other", base_url=second.url, api_key=key, max_retries=0)
+            middleware, script, effect, expected = shipped(other, str(tmp_path))[number]
+            with OpenAIServer(script) as server:
+                model = ChatOpenAI(model="one", base_url=server.url, api_key=key, max_retries=0)
+                one = diver([middleware], llm=model, tools=[depth, fall] if "fall" in str(script) else [depth])
+                output = mode.kickoff(crew(task("dive", one, description="Dive at https://a.example/b.")))
+            seen = effect(server.bodies, second.bodies)
+            failed = sum(getattr(answer, "status", 200) != 200 for answer in script)
+            paid = len(server.bodies) + len(second.bodies) - failed
+            if (seen, output.token_usage.successful_requests) != (expected, paid):
+                wrong.append(
+                    f"{type(middleware).__name__}: {seen!r}, {output.token_usage.successful_requests} of {paid}"
+                )
+    assert not wrong
+
+
+class Claude(ThreadingHTTPServer):
+    """An endpoint like Anthropic's, which answers with texts and calls of tools, given by name and input."""
+
+    def __init__(self, *answers: str | tuple[str, dict[str, Any]]) -> None:
+        self.answers, self.bodies = list(answers), list[Any]()
+        super().__init__(("127.0.0.1", 0), _Claude)
+
+    def __enter__(self) -> "Claude":
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class _Claude(BaseHTTPRequestHandler):
+    server: Claude
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        self.server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        one = self.server.answers.pop(0)
+        block: Any = {"type": "text", "text": one}
+        if not isinstance(one, str):
+            block = {"type": "tool_use", "id": f"use_{len(self.server.bodies)}", "name": one[0], "input": one[1]}
+        usage = {"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 7}
+        reason = "end_turn" if isinstance(one, str) else "tool_use"
+        told: Any = {"id": "m", "type": "message", "role": "assistant", "model": "claude", "content": [block]}
+        body = json.dumps({**told, "stop_reason": reason, "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of LangChain's shells
+def test_each_middleware_for_claude_has_its_effect(mode: Mode, tmp_path: Path):
+    anthropic: Any = pytest.importorskip("langchain_anthropic")
+    ships: Any = pytest.importorskip("langchain_anthropic.middleware")
+    cached, folder = {"type": "ephemeral", "ttl": "5m"}, str(tmp_path)
+    write: dict[str, Any] = {"command": "create", "path": "/memories/a.md", "file_text": "pearl"}
+    memory, editor = ("memory", write), ("str_replace_based_edit_tool", {**write, "path": "/a.md"})
+    rows: list[tuple[list[Any], list[Any], Callable[[Any], Any], Any]] = [
+        (
+            [ships.AnthropicPromptCachingMiddleware(unsupported_model_behavior="raise")],
+            [],
+            lambda a: [a[0]["cache_control"], a[0]["system"][-1]["cache_control"], a[0]["tools"][-1]["cache_control"]],
+            [cached] * 3,
+        ),
+        ([ships.ClaudeBashToolMiddleware(folder)], [("bash", {"command": "echo pearl"})], None, "pearl\n"),
+        ([ships.FilesystemClaudeMemoryMiddleware(root_path=folder)], [memory], None, "File created: /memories/a.md"),
+        ([ships.FilesystemClaudeTextEditorMiddleware(root_path=folder)], [editor], None, "File created: /a.md"),
+        ([ships.StateClaudeMemoryMiddleware()], [memory, ("memory", {**write, "command": "view"})], None, "1|pearl"),
+        (
+            [ships.StateClaudeTextEditorMiddleware(), ships.StateFileSearchMiddleware()],
+            [editor, ("grep_search", {"pattern": "pearl"})],
+            None,
+            "/a.md",
+        ),
+        (
+            [ProviderToolSearchMiddleware(searchable_tools=["depth"])],
+            [],
+            lambda a: [one.get("defer_loading", one.get("type")) for one in a[0]["tools"]],
+            [True, "tool_search_tool_bm25_20251119"],
+        ),
+    ]
+    for middleware, script, effect, expected in rows:
+        with Claude(*script, "a pearl") as server:
+            url = f"http://127.0.0.1:{server.server_address[1]}"
+            model = anthropic.ChatAnthropic(model="claude-test", base_url=url, api_key="k", max_retries=0)
+            output = mode.kickoff(divers(middleware, llm=model))
+            seen = effect(server.bodies) if effect else server.bodies[-1]["messages"][-1]["content"][0]["content"]
+        assert (output.raw, output.token_usage.cached_prompt_tokens, seen) == (
+            "a pearl",
+            7 * (len(script) + 1),
+            expected,
+        )

@@ -236,20 +236,21 @@ def _shown(graph: Any, mode: Mode) -> list[object]:
     """What a front end is shown of a run; fails unless its messages are whole."""
     config, given = {"configurable": {"thread_id": "1"}}, {"messages": [("user", "the bay")]}
     events = mode.stream(graph, given, config, stream_mode=["messages", "tools"], subgraphs=True)
-    messages = [message for _, kind, event in events if kind == "messages" for message in event[:1]]
+    messages: list[Any] = [event[0] for _, kind, event in events if kind == "messages"]
     results = [one for one in messages if isinstance(one, ToolMessage)]
     asked = {call["id"] for one in messages for call in getattr(one, "tool_calls", ()) if call["id"]}
     assert {one.tool_call_id for one in results} == asked
     last = mode.state(graph, config).values["messages"][-1]
     chunks = [one for one in messages if one.id == last.id]
-    assert sum(chunks[1:], chunks[0]).usage_metadata["total_tokens"] == last.usage_metadata["total_tokens"]
+    whole: Any = sum(chunks[1:], chunks[0])
+    assert whole.usage_metadata["total_tokens"] == last.usage_metadata["total_tokens"]
     uses = [
         (one["event"], one["tool_call_id"], "output" in one and one["output"].model_dump(exclude={"id"}))
         for _, kind, one in events
         if kind == "tools"
     ]
-    whole = [one.model_dump(exclude={"id"}) for one in results if one.name != "nothing"]
-    return [sorted(map(str, uses)), sorted(map(str, whole)), len(results), len(chunks)]
+    told = [one.model_dump(exclude={"id"}) for one in results if one.name != "nothing"]
+    return [sorted(map(str, uses)), sorted(map(str, told)), len(results), len(chunks)]
 
 
 def test_a_front_end_is_shown_the_same_messages_as_with_create_agent(mode: Mode):
@@ -260,7 +261,7 @@ def test_a_front_end_is_shown_the_same_messages_as_with_create_agent(mode: Mode)
             key: Any = "k"
             model = ChatOpenAI(model="test", base_url=server.url, api_key=key, streaming=True, stream_usage=True)
             team = crew(task("one", agent(model, tools=[chart, depth]), description="Chart {place}."))
-            graph: Any = (
+            graph: Any = (  # pyright: ignore[reportUnknownVariableType]
                 mode.compile(team, messages=True, checkpointer=InMemorySaver())
                 if is_crew
                 else create_agent(model, [chart, depth], checkpointer=InMemorySaver())

@@ -68,7 +68,7 @@ def test_the_same_call_in_two_tasks_is_made_once_and_the_model_sees_the_same(mod
     assert sum(isinstance(event, ToolUsageStartedEvent) for event in events) == 2
     assert isinstance(one.llm, ScriptedLLM)
     shown = [text for text in asked(one.llm) if "Observation" in text]
-    assert shown == ['Observation: {"metres": 12}'] * 2
+    assert shown == ["Observation: {'metres': 12}"] * 2
     assert [one.used_tools for one in made.tasks] == [1, 1]
 
 

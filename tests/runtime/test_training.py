@@ -199,18 +199,12 @@ def test_the_file_is_for_its_owner_alone(mode: Mode):
     assert stat.S_IMODE(Path("x.json").stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize(
-    ("n", "kind", "reported"),
-    [
-        (0, ValueError, "at least 1"),
-        (-1, ValueError, "at least 1"),
-        ("3", TypeError, "integer"),
-        (True, TypeError, "integer"),
-    ],
-)
-def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: type[Exception], reported: str):
-    with pytest.raises(kind, match=reported):
-        train(mode, two(ScriptedLLM([])), n, "x.json", feedback=lambda output: "")
+def test_a_training_of_no_rounds_does_nothing_and_a_number_that_is_none_is_refused(mode: Mode):
+    train(mode, two(ScriptedLLM([])), 0, "x.json", feedback=lambda output: "")
+    numbers: list[Any] = ["3", True]
+    for n in numbers:
+        with pytest.raises(TypeError, match="integer"):
+            train(mode, two(ScriptedLLM([])), n, "x.json", feedback=lambda output: "")
     assert os.listdir() == []
 
 

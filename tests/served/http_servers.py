@@ -14,10 +14,10 @@ import processes
 from servers.ports import reserved_port
 from waiting import wait_until
 
-__all__ = ["Served", "langgraph_dev", "our_server", "our_server_with_workers", "worker"]
+__all__ = ["TARGETS", "Served", "environment", "langgraph_dev", "our_server", "our_server_with_workers", "worker"]
 
 TESTS = Path(__file__).parent.parent
-_TARGETS = ("desk", "payer", "reviewed", "slow", "Letters")
+TARGETS = ("desk", "payer", "reviewed", "slow", "Letters")
 
 
 class Served:
@@ -37,7 +37,8 @@ class Served:
         return (self.folder / "output").read_text()
 
 
-def _environment(folder: Path, **more: str) -> dict[str, str]:
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Return the environment of a server that keeps everything in a folder."""
     path = os.pathsep.join([str(TESTS), str(TESTS.parent), str(TESTS.parent / "compat")])
     return {
         **os.environ,
@@ -60,7 +61,7 @@ def _is_up(url: str) -> bool:
 @contextmanager
 def _running(command: list[str], url: str, folder: Path, kind: Any, **more: str) -> Generator[Served]:
     with open(folder / "output", "a") as output:
-        process = kind(command, cwd=folder, env=_environment(folder, **more), stdout=output, stderr=output)
+        process = kind(command, cwd=folder, env=environment(folder, **more), stdout=output, stderr=output)
     served = Served(url, process, folder)
     try:
         wait_until(lambda: _is_up(url) or process.poll() is not None)
@@ -78,7 +79,7 @@ def _running(command: list[str], url: str, folder: Path, kind: Any, **more: str)
 @contextmanager
 def our_server(folder: Path, *options: str, **more: str) -> Generator[Served]:
     """Run `crewgraph serve`."""
-    targets = [f"--target=served.programs:{name}" for name in _TARGETS]
+    targets = [f"--target=served.programs:{name}" for name in TARGETS]
     with reserved_port() as port:
         command = [sys.executable, "-m", "crewgraph", "serve", *targets, f"--port={port}", *options]
         with _running(command, f"http://127.0.0.1:{port}", folder, processes.Popen, **more) as served:
@@ -97,10 +98,10 @@ def our_server_with_workers(folder: Path, address: str) -> Generator[Served]:
 @contextmanager
 def worker(folder: Path, address: str, number: int) -> "Generator[subprocess.Popen[Any]]":
     """Run `crewgraph worker`."""
-    targets = [f"--target=served.programs:{name}" for name in _TARGETS]
+    targets = [f"--target=served.programs:{name}" for name in TARGETS]
     command = [sys.executable, "-m", "crewgraph", "worker", *targets, f"--queue={address}", "--grace=1"]
     with open(folder / f"worker-{number}", "a") as output:
-        process = processes.Popen(command, cwd=folder, env=_environment(folder), stdout=output, stderr=output)
+        process = processes.Popen(command, cwd=folder, env=environment(folder), stdout=output, stderr=output)
     try:
         yield process
     finally:
@@ -111,9 +112,9 @@ def worker(folder: Path, address: str, number: int) -> "Generator[subprocess.Pop
 @contextmanager
 def langgraph_dev(folder: Path) -> Generator[Served]:
     """Run `langgraph dev`, with the same crews and flows."""
-    made = "".join(f"{name} = made[{name!r}]\n" for name in _TARGETS)
+    made = "".join(f"{name} = made[{name!r}]\n" for name in TARGETS)
     (folder / "graphs.py").write_text(f"from served.programs import graphs\n\nmade = graphs()\n{made}")
-    listed = {name: f"./graphs.py:{name}" for name in _TARGETS}
+    listed = {name: f"./graphs.py:{name}" for name in TARGETS}
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": listed}))
     program = Path(sys.executable).parent / "langgraph"
     with reserved_port() as port:

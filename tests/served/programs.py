@@ -121,9 +121,9 @@ class Letters(Flow[dict[str, Any]]):
 def graphs() -> dict[str, Any]:
     """The compiled graphs by name."""
     return {
-        "desk": desk().compile(),
-        "payer": payer().compile(),
-        "reviewed": reviewed().compile(),
-        "slow": slow().compile(),
+        "desk": desk().compile(messages=True),
+        "payer": payer().compile(messages=True),
+        "reviewed": reviewed().compile(messages=True),
+        "slow": slow().compile(messages=True),
         "Letters": Letters().compile(),
     }

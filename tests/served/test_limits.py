@@ -13,7 +13,7 @@ from servers.ports import reserved_port
 from starlette.types import Receive, Scope, Send
 from waiting import LONG, wait_until
 
-from crewgraph.contrib.serve import limits
+from crewgraph.contrib.serve import guard as limits
 from crewgraph.contrib.serve.guard import Guard
 
 

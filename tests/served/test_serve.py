@@ -17,10 +17,14 @@ from uuid import uuid4
 import httpx
 import processes
 import pytest
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import MessagesState, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from waiting import wait_until
@@ -112,20 +116,80 @@ INVALID: dict[str, tuple[Any, str]] = {
         "`webhook`: this server does not have it",
     ),
     "no assistant": ({"input": {}}, "`assistant_id`"),
-    "a stream mode": ({"assistant_id": "desk", "stream_mode": "tools"}, "`stream_mode` 'tools' is not served"),
+    "a stream mode": ({"assistant_id": "desk", "stream_mode": "all"}, "`stream_mode` 'all' is not served"),
     "LangGraph's own keys": (
         {"assistant_id": "desk", "config": {"configurable": {"__pregel_read": 1}}},
         "`configurable` must not hold `__pregel_read`",
     ),
     "a command": ({"assistant_id": "desk", "command": {"restart": 1}}, "`command` has 'restart'"),
     "a list": ([1], "the body must be a JSON object"),
+    "inputs of another crew": ({"assistant_id": "desk", "input": {"tone": "dry"}}, "nothing in the crew reads `tone`"),
+    "too few inputs": ({"assistant_id": "desk", "input": {}}, "the input lacks `topic`"),
+    "a conversation without a person": ({"assistant_id": "desk", "input": {"messages": []}}, "hold none of a person"),
+    "no conversation": ({"assistant_id": "desk", "input": {"messages": 5}}, "the input does not fit"),
+    "inputs that are none": ({"assistant_id": "Letters", "input": {"inputs": 4}}, "must be an object"),
+    "a text as input": ({"assistant_id": "Letters", "input": "hi"}, "must be an object"),
+    "a context": ({"assistant_id": "desk", "input": TOPIC, "context": {"max_cost": "x"}}, "`max_cost`"),
 }
 
 
 @pytest.mark.parametrize(("body", "why"), INVALID.values(), ids=INVALID)
-def test_requests_are_refused_with_the_reason(http: httpx.Client, body: Any, why: str):
+def test_requests_are_refused_with_the_reason(ours: Served, http: httpx.Client, body: Any, why: str):
+    logged = ours.output
     refused = http.post("/runs/wait", json=body)
-    assert (refused.status_code, why in refused.json()["detail"]) == (422, True)
+    assert (refused.status_code, why in refused.json()["detail"], ours.output) == (422, True, logged)
+
+
+def test_the_server_describes_what_it_serves(ours: Served, http: httpx.Client):
+    assert "serving desk, payer, reviewed, slow, Letters; see /openapi.json" in ours.output
+    described = http.get("/openapi.json").json()
+    run = described["paths"]["/threads/{thread_id}/runs/wait"]["post"]
+    schema = run["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    assert "assistant_id" in described["components"]["schemas"][schema]["properties"]
+    assert "topic" in described["components"]["schemas"]["desk.input"]["properties"]
+
+
+def test_crews_and_flows_are_tools_for_mcp_clients(ours: Served):
+    async def use() -> list[Any]:
+        async with streamable_http_client(f"{ours.url}/mcp") as (read, write, _), ClientSession(read, write) as session:
+            await session.initialize()
+            tools = {tool.name: tool.inputSchema for tool in (await session.list_tools()).tools}
+            assert list(tools) == ["desk", "payer", "reviewed", "slow", "Letters"]
+            assert (tools["desk"]["required"], tools["desk"]["properties"]["topic"]["type"]) == (["topic"], "string")
+            calls: list[tuple[str, dict[str, str]]] = [("desk", TOPIC), ("payer", {"bill": "b"}), ("desk", {})]
+            return [await session.call_tool(name, arguments) for name, arguments in calls]
+
+    done, asked, refused = asyncio.run(use())
+    assert (done.isError, done.structuredContent, done.content[0].text) == (
+        False,
+        {"output": "rain it is"},
+        "rain it is",
+    )
+    assert (asked.isError, "question for a person" in asked.content[0].text) == (True, True)
+    assert (refused.isError, "topic" in refused.content[0].text) == (True, True)
+
+
+def _shouted(state: MessagesState) -> dict[str, Any]:
+    return {"messages": [AIMessage(str(state["messages"][-1].text).upper())]}
+
+
+def test_graphs_are_served_beside_crews():
+    builder: Any = StateGraph(MessagesState)
+    builder.add_node("echo", _shouted)
+    builder.set_entry_point("echo")
+    targets = [desk().compile(messages=True), builder.compile(name="echo"), builder]
+
+    async def use() -> list[Any]:
+        said = {"messages": [{"role": "user", "content": "rain"}]}
+        answers: list[Any] = []
+        async with _within(targets[0], InMemoryStore(), *targets[1:]) as client:
+            for name in ("desk", "echo", "LangGraph"):
+                thread = (await client.post("/threads", json={})).json()["thread_id"]
+                run = {"assistant_id": name, "input": said}
+                answers.append((await client.post(f"/threads/{thread}/runs/wait", json=run)).json())
+        return [one["messages"][-1]["content"] for one in answers]
+
+    assert asyncio.run(use()) == ["rain it is", "RAIN", "RAIN"]
 
 
 def test_what_is_no_json_and_what_is_too_large_is_refused(http: httpx.Client):
@@ -300,8 +364,8 @@ def _alone(script: Any, description: str = "d") -> Crew:
 
 
 @asynccontextmanager
-async def _within(crew: Crew, store: BaseStore) -> AsyncGenerator[httpx.AsyncClient]:
-    app = serve_app([crew], checkpointer=InMemorySaver(), store=store, token="word", hosts=["*"])
+async def _within(crew: Any, store: BaseStore, *more: Any) -> AsyncGenerator[httpx.AsyncClient]:
+    app = serve_app([crew, *more], checkpointer=InMemorySaver(), store=store, token="word", hosts=["*"])
     transport, headers = httpx.ASGITransport(app), {"X-Api-Key": "word"}
     async with (
         app.router.lifespan_context(app),
@@ -465,5 +529,5 @@ def test_a_clock_that_is_set_back_delays_no_run_of_the_last_server():
 def test_targets_of_one_name_and_no_targets_are_refused():
     with pytest.raises(DefinitionError, match="two targets are called `desk`"):
         serve_app([desk(), desk()], checkpointer=InMemorySaver())
-    with pytest.raises(DefinitionError, match="needs a crew or a flow"):
+    with pytest.raises(DefinitionError, match="needs a crew, a flow or a graph"):
         serve_app([], checkpointer=InMemorySaver())

@@ -32,6 +32,8 @@ class Postgres:
 
     programs: str
     folder: Path
+    port: int = 0
+    """Where it listens on 127.0.0.1, beside its socket; 0 for nowhere."""
 
     @contextmanager
     def database(self) -> Generator[str]:
@@ -44,7 +46,8 @@ class Postgres:
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
-        options = f"-c listen_addresses= -c unix_socket_directories={self.folder} -c fsync=off"
+        listens = f"-c listen_addresses=127.0.0.1 -p {self.port}" if self.port else "-c listen_addresses="
+        options = f"{listens} -c unix_socket_directories={self.folder} -c fsync=off"
         self._control("-l", str(self.folder / "log"), "-o", f"'{options}'" if _user() else options, "start")
 
     def stop(self) -> None:
@@ -93,7 +96,7 @@ def _run(command: list[str]) -> None:
 
 
 @contextmanager
-def running_postgres() -> Generator[Postgres]:
+def running_postgres(port: int = 0) -> Generator[Postgres]:
     """A server with an empty database, stopped and removed at the end."""
     programs = _programs()
     assert programs is not None
@@ -104,7 +107,8 @@ def running_postgres() -> Generator[Postgres]:
             shutil.chown(folder, user)
         data = folder / "data"
         _run([f"{programs}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync"])
-        server = Postgres(f"host={folder} user=postgres dbname=postgres", programs, folder)
+        place = f"host=127.0.0.1 port={port}" if port else f"host={folder}"
+        server = Postgres(f"{place} user=postgres dbname=postgres", programs, folder, port)
         server.start()
         try:
             yield server

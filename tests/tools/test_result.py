@@ -56,10 +56,10 @@ def test_a_result_that_does_not_match_is_passed_on_with_a_warning():
     with pytest.warns(
         UserWarning, match="the result of the tool `Till, till` does not match its `result_schema`, `Price`"
     ):
-        assert Till().format_output_for_agent({"dollars": 3}) == '{"dollars": 3}'
+        assert Till().format_output_for_agent({"dollars": 3}) == "{'dollars': 3}"
 
 
-def test_a_result_without_a_schema_is_a_text_or_json():
+def test_a_result_without_a_schema_is_pythons_text():
     @tool
     def look(where: str) -> str:
         """Look."""
@@ -67,7 +67,7 @@ def test_a_result_without_a_schema_is_a_text_or_json():
 
     assert look.result_schema is None
     assert look.format_output_for_agent("there") == "there"
-    assert look.format_output_for_agent({"a": ["ä", 1]}) == '{"a": ["ä", 1]}'
+    assert look.format_output_for_agent({"a": ["ä", 1]}) == "{'a': ['ä', 1]}"
 
 
 def test_a_tool_has_a_type_and_a_formatted_description():

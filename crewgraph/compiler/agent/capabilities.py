@@ -123,7 +123,7 @@ class MCPServers(Capability):
         listed: list[list[dict[str, object]]] = yield Together([self._listing(server) for server in servers])
         from crewgraph.tools.mcp.tool import build_tools
 
-        return [*build_tools(servers, listed, taken)]
+        return [*build_tools(servers, listed)]
 
     def _listing(self, reference: "ServerReference") -> Call:
         from crewgraph.tools.mcp.tool import describe_tools

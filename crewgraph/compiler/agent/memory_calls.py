@@ -8,7 +8,6 @@ from typing import Any
 
 from langgraph.config import get_store
 
-from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.outages import is_outage
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
@@ -77,13 +76,9 @@ def check_memories(crew: CrewDefinition) -> None:
 def memories_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> Memories | None:
     """Return the memories of an agent that works for a crew, or on its own; None if it has none.
 
-    None are used in trainings and tests, which must leave nothing behind, or if the agent's `memory` is False.
+    An agent whose `memory` is False has none.
     """
-    around = AROUND.get()
-    training = around.training
-    if agent.memory is False or (
-        crew is not None and (around.tested is crew or (training is not None and training.crew is crew))
-    ):
+    if agent.memory is False:
         return None
     if agent.memory is not None and agent.memory is not True:
         return Memories(unified=agent.memory)

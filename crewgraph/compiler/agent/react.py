@@ -392,16 +392,13 @@ def _structure_as_answer(context: ReActContext, reply: Reply, structure: type[Ba
 
 def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
     dialogue.close({"role": "user", "content": context.book.error("force_final_answer")})
-    # Some providers reject tool calls in a request without tools, so tools are offered; if the model calls one, they are not.
     try:
-        output = yield from _request_answer(context, dialogue, specs)
-        if not output and specs:
-            output = yield from _request_answer(context, dialogue, ())
+        output = yield from _request_answer(context, dialogue)
     except EffectFailed as failure:
         if not specs or not is_refused(failure):
             raise
-        dialogue.write_out_calls()
-        output = yield from _request_answer(context, dialogue, ())
+        dialogue.write_out_calls()  # some providers reject tool calls in a request without tools
+        output = yield from _request_answer(context, dialogue)
     if not output:
         raise OutputInvalid(
             f"{context.where}: after {max(context.max_iter, 0)} steps the model `{context.model.name}` was instructed to answer "
@@ -411,8 +408,8 @@ def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSp
     return output
 
 
-def _request_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
-    reply = yield from _request_reply(context, dialogue, specs, context.stop)
+def _request_answer(context: ReActContext, dialogue: Dialogue) -> Body[str]:
+    reply = yield from _request_reply(context, dialogue, (), context.stop)
     dialogue.answer_extra = reply["extra"]
     return final_text(reply)
 

@@ -15,6 +15,7 @@ from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CompileError
 from crewgraph.llm.conversation import read_messages
+from crewgraph.llm.usage import langchain_usage
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 
@@ -135,7 +136,6 @@ def read_conversation(messages: Sequence[BaseMessage]) -> list[Message]:
 
 def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> dict[str, object]:
     calls = [] if is_last else reply["tool_calls"]
-    usage = reply["usage"]
     message = AIMessage(
         reply["content"],
         additional_kwargs=reply["extra"],
@@ -143,12 +143,7 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
             {"id": call["id"], "name": call["name"], "args": as_arguments(call["args"]), "type": "tool_call"}
             for call in calls
         ],
-        usage_metadata=usage
-        and {
-            "input_tokens": usage["prompt_tokens"],
-            "output_tokens": usage["completion_tokens"],
-            "total_tokens": usage["total_tokens"],
-        },
+        usage_metadata=langchain_usage(reply["usage"]),
     )
     return {"messages": [*sent[-1:], message] if is_last else [message]}
 

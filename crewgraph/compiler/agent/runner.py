@@ -202,6 +202,11 @@ class AgentRunner:
                 f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
                 "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
             )
+        if not self.native_tools and (own := [spec["name"] for spec in self.tools.specs if "native" in spec]):
+            raise CompileError(
+                f"{self.binding.where}: `{'`, `'.join(own)}` of its tools run at the model's provider, and its model "
+                f"`{self.model.name}` calls tools by text. Use a model with native tool calls that has them, or remove them."
+            )
         self.notes = ()
         if self.capabilities:
             self.notes = tuple(note for capability in self.capabilities for note in capability.notes(own, self.book))
@@ -216,9 +221,9 @@ class AgentRunner:
         """Return a model that works on behalf of this agent."""
         return self.binding.models.get(llm, self.agent, self.task, self.crew)
 
-    def configured_model(self, settings: PlainMapping) -> Model | None:
-        """Return the agent's model with further keywords for its requests; None if it takes none."""
-        return configured_model_of(llm_of(self.agent), settings, self.agent, self.task, self.crew)
+    def configured_model(self, settings: PlainMapping, llm: object = None) -> Model | None:
+        """Return the agent's model, or another, with further keywords for its requests; None if it takes none."""
+        return configured_model_of(llm or llm_of(self.agent), settings, self.agent, self.task, self.crew)
 
     @property
     def converter(self) -> Model:

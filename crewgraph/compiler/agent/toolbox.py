@@ -188,10 +188,14 @@ class Toolbox:
     def find(self, name: str) -> PreparedTool | None:
         """Return the tool with a name, ignoring case and punctuation; else the only one with almost that name.
 
-        Models misspell names, and write arguments or other words beside them.
+        Models misspell names, and write arguments or other words beside them. People call tools of MCP servers by the name at
+        the server, which ends ours.
         """
         if (tool := self._tools.get(name) or self.named(name)) is not None:
             return tool
+        ending = [tool for candidate, tool in self._tools.items() if candidate.endswith(f"_{name}")]
+        if len(ending) == 1:
+            return ending[0]
         plain = {_plain_name(candidate): tool for candidate, tool in self._tools.items()}
         close = get_close_matches(_plain_name(name), plain, n=2, cutoff=_ALMOST)
         return plain[close[0]] if len(close) == 1 else None

@@ -229,12 +229,12 @@ def crew_input(tasks: Sequence[TaskBinding]) -> CrewInput:
 class CrewRunContext(BaseModel):
     """The context that a compiled crew takes: `graph.invoke(..., context={"model": "openai/gpt-4o"})`.
 
-    Fields that are None keep the crew's values.
+    Fields that are None keep the crew's values. Other keys are the caller's, for tools.
 
     An assistant of LangGraph's server stores one, so that one crew can be served with several models, inputs and limits.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="allow")
 
     model: str | None = Field(default=None, description='The model of all agents, such as "openai/gpt-4o-mini".')
     inputs: dict[str, Any] = Field(
@@ -249,7 +249,7 @@ def read_context(context: object) -> CrewRunContext | None:
     """Return the context that a caller passed to a crew's graph.
 
     Raises:
-        RunError: It has a key that nothing reads, or a value that does not fit.
+        RunError: A value does not fit.
     """
     if context is None or isinstance(context, CrewRunContext):
         return context

@@ -18,6 +18,7 @@ from langgraph.types import Command, StateUpdate
 
 from crewgraph.compiler.crew.graph import check_continues, node_task
 from crewgraph.compiler.crew.inputs import CrewInput, CrewRunContext, read_context
+from crewgraph.compiler.crew.result import as_declared
 from crewgraph.compiler.enclosing import is_node
 from crewgraph.core.current import CURRENT
 from crewgraph.core.limits import Meter, Place, Stopped
@@ -321,6 +322,14 @@ class MeteredGraph(OwnedGraph, InlineGraph):
             for step in supersteps
         ]
 
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the graph and return its state; as a node of another graph, as that graph's state declares it."""
+        return as_declared(super().invoke(input, config, **kwargs), config)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Async version of `invoke`."""
+        return as_declared(await super().ainvoke(input, config, **kwargs), config)
+
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph.
 
@@ -372,6 +381,10 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         finally:
             with scoped(CURRENT, CURRENT.get()._replace(meter=meter)):
                 await steps.aclose()
+
+    def check_input(self, value: object, context: object = None) -> None:
+        """Raise what a run with this input and context would raise before its first step."""
+        self._opened(value, None, context)
 
     def _opened(self, input: object, config: RunnableConfig | None, context: object = None) -> tuple[object, RunMeter]:
         """Return the input as the nodes take it, and the meter of the run."""

@@ -2,25 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, cast
+from types import UnionType
+from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.messages.content import KNOWN_BLOCK_TYPES
+from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
+from pydantic import BaseModel
 
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGE, MESSAGES, OUTPUT
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.channels import ResultChannel
-from crewgraph.core.pregel import add_writes
+from crewgraph.core.pregel import add_writes, types_around
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CompileError, RunError
 from crewgraph.llm.capabilities import refuses
 from crewgraph.llm.usage import langchain_usage
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import PlainMapping, is_mapping
+from crewgraph.tools.results import observation
 
 __all__ = [
+    "as_declared",
     "check_blocks",
     "conversation_placeholder",
     "last_human_message",
@@ -105,6 +111,25 @@ def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -
             AIMessage(str(given["raw"]), name=name, id=message_id, usage_metadata=langchain_usage(usage))
         ]
     return [(channel, value) for channel, value in result.items() if channel in channels]
+
+
+def as_declared(values: Any, config: RunnableConfig | None) -> Any:
+    """Return the values of a crew that is a node as the state around it declares them: as texts, models or plain data."""
+    types = types_around(config) if config and is_mapping(values) else {}
+    return {name: _fitted(value, types.get(name)) for name, value in values.items()} if types else values
+
+
+def _fitted(value: Any, declared: Any) -> Any:
+    choices = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
+    kinds = [kind for kind in choices if isinstance(kind, type) and get_origin(kind) is None]
+    is_output = is_mapping(value) and "raw" in value
+    content: Any = (value.get("pydantic") or value.get("json_dict") or value["raw"]) if is_output else value
+    for kind in kinds:
+        if kind is str:
+            return value["raw"] if is_output else observation(value)
+        if issubclass(kind, BaseModel):
+            return kind.model_validate(value if issubclass(kind, TaskOutput) else content)
+    return value
 
 
 def with_last_message(given: PlainMapping, placeholder: str) -> PlainMapping:

@@ -124,8 +124,8 @@ async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) ->
         else:
             ending = asyncio.wrap_future(start_in_thread(partial(outcome_of, serving(loop, work))))
 
-    def on_cancel() -> None:
-        cancellation.request()
+    def on_cancel(*reason: Any) -> None:
+        cancellation.request(*reason)
         if _is_cut():
             leave()
 
@@ -165,8 +165,8 @@ def wait_for_any(works: Collection[Any], everything: Collection[Any], cancellati
     async def await_any() -> None:
         try:
             await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            cancellation.request()
+        except asyncio.CancelledError as error:
+            cancellation.request(*error.args)
             await _aend_all(everything)
 
     return Do(wait, await_any)

@@ -42,15 +42,16 @@ from crewgraph.core.channels import ResultChannel
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program
-from crewgraph.core.pregel import InlineGraph, named_run, node_name, place_of, untraced
+from crewgraph.core.pregel import InlineGraph, named_run, node_name, place_of, types_around, untraced
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import texts_in_code
+from crewgraph.definitions.flow.state import state_fields
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, RunError
 from crewgraph.llm.conversation import openai_messages, read_messages
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
@@ -293,11 +294,22 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph and return its state and output; see LangGraph."""
-        return self._revived(super().invoke(input, config, **kwargs), config, kwargs)
+        return self._with_changes(self._revived(super().invoke(input, config, **kwargs), config, kwargs), input, config)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Async version of `invoke`."""
-        return self._revived(await super().ainvoke(input, config, **kwargs), config, kwargs)
+        result = self._revived(await super().ainvoke(input, config, **kwargs), config, kwargs)
+        return self._with_changes(result, input, config)
+
+    def _with_changes(self, result: Any, input: object, config: RunnableConfig | None) -> Any:
+        """Return the result of a node with what the flow has changed of the state that it shares with the graph around it."""
+        given, state = fields_of(input), result.get("state") if is_mapping(result) else None
+        if not (is_node(config) and is_mapping(given) and is_mapping(state)):
+            return result
+        shared = types_around(config or {}).keys() & state.keys() - result.keys() - {"id", "inputs"}
+        before = {**state_fields(self.flow.state), **self._inputs_of(given, config)}
+        changed = {name: state[name] for name in shared if name not in before or state[name] != before[name]}
+        return {**result, **changed}
 
     def _revived(self, result: Any, config: RunnableConfig | None, options: PlainMapping) -> Any:
         """Return a result with its values as the methods made them, not as checkpoints hold them."""
@@ -348,6 +360,10 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
             raise RunError(NO_RUN)
         if "progress" in values and not (isinstance(value, Command) and value.goto):  # else: where the caller says
             yield from check_flow_continues(self._run_in(config), saver, place, values["progress"], can_fork=False)
+
+    def check_input(self, value: object, context: object = None) -> None:
+        """Raise what a run with this input would raise before its first step."""
+        self._opened(value, None)
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""

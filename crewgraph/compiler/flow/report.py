@@ -14,8 +14,11 @@ from crewgraph.definitions.flow.state import read_with_retries
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import (
+    FlowFailedEvent,
+    FlowFinishedEvent,
     FlowInputReceivedEvent,
     FlowInputRequestedEvent,
+    FlowStartedEvent,
     HumanFeedbackReceivedEvent,
     HumanFeedbackRequestedEvent,
     MethodExecutionFailedEvent,
@@ -33,8 +36,8 @@ _Fields = Callable[[], Mapping[str, Any]]
 
 
 def emit_flow_event(flow: "FlowDefinition", event: type[BaseEvent], fields: _Fields) -> None:
-    """Emit an event of a flow; if its events are suppressed, only to the readers of its stream."""
-    suppressed = flow.suppress_flow_events
+    """Emit an event of a flow; if its events are suppressed, those within a run only to the readers of its stream."""
+    suppressed = flow.suppress_flow_events and event not in (FlowStartedEvent, FlowFinishedEvent, FlowFailedEvent)
     if bool(LISTENING.get().sinks) if suppressed else crewai_event_bus.wants(event):
         instance = event(flow_name=flow.flow_name, **fields())  # pyright: ignore[reportCallIssue]
         (publish_stream_event if suppressed else crewai_event_bus.emit)(flow, instance)

@@ -193,7 +193,7 @@ class FlowRun:
         """
         check_cancelled()
         if self.cancellation.is_requested:
-            raise CancelledError
+            raise CancelledError(*self.cancellation.reason)
 
     def read(self, values: GraphState) -> None:
         """Read the state of the run from a checkpoint, once.

@@ -55,7 +55,7 @@ def _run_method(run: FlowRun, progress: Progress, name: str, execution: Executio
         return _with_changes(run, parked)
     except RunAbandoned:
         check_cancelled()
-        raise CancelledError from None
+        raise CancelledError(*run.cancellation.reason) from None
     return MethodEnd([(name, value)], run.changes([name]))
 
 
@@ -104,7 +104,7 @@ def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:
             if run.cancellation.is_requested:
                 landed = _next_ended(run, works)
                 if landed is None:
-                    raise CancelledError
+                    raise CancelledError(*run.cancellation.reason)
                 return landed
         elif run.failed:
             raise _failure(run, inflight, failed)

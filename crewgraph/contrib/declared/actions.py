@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 from crewgraph.contrib.declared.expression import Expression, ExpressionData
 from crewgraph.contrib.declared.names import validate_name
 from crewgraph.definitions.agent.planning import PlanningConfig
-from crewgraph.definitions.base import UnknownKeyword
-from crewgraph.deprecations import user_stacklevel
+from crewgraph.deprecations import UnknownKeyword, user_stacklevel
 from crewgraph.schema import PlainDict, is_list, is_object
 
 __all__ = [

@@ -46,7 +46,7 @@ from pydantic import Field
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.executor import UsageCallback
 from crewgraph.compiler.agent.protocol import Action, Actions, final_text, reply_text
-from crewgraph.compiler.agent.react import ReActContext, request_reply, run_step_callback, run_tools
+from crewgraph.compiler.agent.react import ReActContext, request_reply, result_id, run_step_callback, run_tools
 from crewgraph.compiler.agent.react_graph import as_arguments, read_conversation
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.contrib.middleware.checks import has_any, has_only
@@ -59,11 +59,16 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.errors import ModelError, OutputInvalid, RunError, ToolFailed
+from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.conversation import openai_messages, read_messages, read_tools, text_of
 from crewgraph.llm.current_call import CALL
-from crewgraph.llm.usage import UsageLedger
+from crewgraph.llm.fallback import FallbackModel
+from crewgraph.llm.runnables import leaves
+from crewgraph.llm.usage import UsageLedger, langchain_usage, read_langchain_usage
+from crewgraph.llm.watching import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping, is_list
 from crewgraph.scoped import scoped
+from crewgraph.tools.adapt import is_provider_tool, provider_tool
 from crewgraph.tools.failure import RAISED, ToolFailureReason
 
 __all__ = ["LoopModel", "Request", "middleware_loop"]
@@ -100,10 +105,13 @@ class LoopModel(BaseChatModel):
         return cast("Runnable[Any, AIMessage]", self.bind(tools=[self._spec(tool) for tool in tools], **settings))
 
     def _spec(self, tool: Any) -> ToolSpec:
+        if is_provider_tool(tool):
+            return provider_tool(tool)
         own: ToolSpec | None = self.specs.get(tool.name) if isinstance(tool, BaseTool) else None
-        if own is not None and own["description"] == tool.description:
-            return own
-        return read_tools([convert_to_openai_tool(tool)])[0]
+        if own is None or own["description"] != tool.description:
+            own = read_tools([convert_to_openai_tool(tool)])[0]
+        extras: PlainDict | None = getattr(tool, "extras", None)
+        return {**own, "extras": extras} if extras else own
 
     def invoke(
         self, input: Any, config: RunnableConfig | None = None, *, stop: list[str] | None = None, **kwargs: Any
@@ -138,7 +146,6 @@ class LoopModel(BaseChatModel):
 
     def _message(self, answered: tuple[Reply, str | None]) -> AIMessage:
         reply, message_id = answered
-        usage = reply["usage"]
         return AIMessage(
             reply["content"],
             id=message_id,
@@ -148,12 +155,7 @@ class LoopModel(BaseChatModel):
                 {"id": call["id"], "name": call["name"], "args": as_arguments(call["args"]), "type": "tool_call"}
                 for call in reply["tool_calls"]
             ],
-            usage_metadata=usage
-            and {
-                "input_tokens": usage["prompt_tokens"],
-                "output_tokens": usage["completion_tokens"],
-                "total_tokens": usage["total_tokens"],
-            },
+            usage_metadata=langchain_usage(reply["usage"]),
         )
 
 
@@ -169,7 +171,7 @@ def middleware_loop(
     context: ReActContext,
     dialogue: Dialogue,
     middleware: Sequence[Any],
-    configured: Callable[[PlainMapping], Model | None],
+    configured: Callable[[PlainMapping, object], Model | None],
 ) -> Body[str]:
     """Return the answer to the last message of a conversation; replies and tool results are added to it.
 
@@ -177,7 +179,8 @@ def middleware_loop(
         context: the agent's settings and tools.
         dialogue: the conversation.
         middleware: LangChain's middleware around the loop.
-        configured: returns the agent's model with further keywords for its requests; None if it takes none.
+        configured: returns the agent's model, or the one that middleware has put in its place, with further keywords for its
+            requests; None if it takes none.
 
     Raises:
         ModelError: middleware sets keywords of requests, and the model takes none.
@@ -196,6 +199,7 @@ def middleware_loop(
     )
     for entry in result["usage"]:
         context.usage.add(entry)
+    context.usage.message = result["message"]
     for tree in result.get("other_usage", ()):
         context.usage.add_tree(tree)
     if "hooked" in result:
@@ -230,12 +234,17 @@ class _Loop:
     """One answer of an agent with middleware."""
 
     def __init__(
-        self, context: ReActContext, middleware: Sequence[Any], configured: Callable[[PlainMapping], Model | None]
+        self,
+        context: ReActContext,
+        middleware: Sequence[Any],
+        configured: Callable[[PlainMapping, object], Model | None],
     ) -> None:
         self.context, self._middleware, self._configured = context, middleware, configured
         self._usage = UsageLedger()
         self._positions: dict[str, Callable[[], int]] = {}
         self._callback = UsageCallback(context.binding.agent.role, counts_agents_own=False)
+        self.shown: BaseChatModel = _chat_model(context.model) or self.asking(None)
+        """The model that middleware sees."""
         self.raised: dict[str, tuple[Exception, ToolMessage]] = {}
         """Errors of tools that middleware may handle, by the id of the call, with what the model sees otherwise."""
         self.used_by_calls: dict[str, list[PlainDict]] = {}
@@ -284,13 +293,9 @@ class _Loop:
         if converted and converted[0].type == "system":
             system, *converted = converted
             self.system = cast(Any, system.content)
-        specs = context.tools.specs
-        model = LoopModel(
-            model_name=context.model.name, request=self.request, specs={spec["name"]: spec for spec in specs}
-        )
         graph: Any = create_agent(
-            model,
-            [_offered(spec) for spec in specs],
+            self.shown,
+            [spec["native"] if "native" in spec else _offered(spec) for spec in context.tools.specs],
             system_prompt=cast(Any, system),
             middleware=[_CrewgraphResults(self), *self._middleware, self._calls],
         )
@@ -323,11 +328,23 @@ class _Loop:
         added = read_conversation(messages[conversation_length:-1]) if messages[-1] is replies[-1] else []
         return {
             "answer": answer,
+            "message": [replies[-1].id, read_langchain_usage(replies[-1].usage_metadata)],
             "usage": [*steps, self.take_usage()],
             "steps": len(steps),
             "added": [message for message in added if message["role"] != "system"],
             **more,
         }
+
+    def asking(self, model: BaseChatModel | None) -> BaseChatModel:
+        """Return the model whose requests are those of the agent, to the one that middleware chose; None is its own."""
+        if isinstance(model, LoopModel):
+            return model
+        chosen = None if model is None or model is self.shown else model
+        return LoopModel(
+            model_name=self.context.model.name,
+            request=partial(self.request, chosen),
+            specs={spec["name"]: spec for spec in self.context.tools.specs},
+        )
 
     def take_usage(self) -> PlainDict:
         """Return the usage since the last call, by the agent's model and by those of the middleware."""
@@ -342,12 +359,17 @@ class _Loop:
         return {"crewgraph_other_usage": [{"models": used}]} if used else None
 
     def request(
-        self, sent: Sequence[BaseMessage], specs: tuple[ToolSpec, ...], settings: PlainMapping, config: RunnableConfig
+        self,
+        chosen: object,
+        sent: Sequence[BaseMessage],
+        specs: tuple[ToolSpec, ...],
+        settings: PlainMapping,
+        config: RunnableConfig,
     ) -> Program[tuple[Reply, str | None]]:
-        """Make a request of the agent's model; see `Request`."""
+        """Make a request of the agent's model, or of the one that middleware chose; see `Request`."""
         context, seen = self.context, _MessageId()
         stop = (*context.stop, *(settings.get("stop") or ()))
-        context = replace(context, model=self._model(settings), usage=self._usage)
+        context = replace(context, model=self._model(settings, chosen), usage=self._usage)
         body = request_reply(context, context.model, Transcript(read_conversation(sent)), specs, stop)
         reply: Reply = yield from run_body(
             body, Journal(merge_configs(config, {"callbacks": [seen]})), self._path(config)
@@ -393,11 +415,11 @@ class _Loop:
             update["crewgraph_system"] = system
         return update
 
-    def _model(self, settings: PlainMapping) -> Model:
+    def _model(self, settings: PlainMapping, chosen: object) -> Model:
         keywords = {name: value for name, value in settings.items() if name != "stop"}
-        if not keywords:
+        if not keywords and chosen is None:
             return self.context.model
-        model = self._configured(keywords)
+        model = self._configured(keywords, chosen)
         if model is None:
             raise ModelError(
                 f"{self.context.where}: middleware sets `{'`, `'.join(keywords)}` for a request, and its model "
@@ -417,7 +439,7 @@ class _Loop:
         text = reply_text(cast(Any, reply.content))
         action = Action(tool=call["name"], args=call["args"], call_id=call["id"])
         dialogue = Dialogue(partial(_fixed, read_conversation(messages)), "")
-        asked = Reply(content=text, tool_calls=[], usage=None, extra={})
+        asked = Reply(content=text, tool_calls=[], usage=None, extra={}, id=reply.id or "")
         actions, step = Actions(actions=(action,), thought=text, text=text), len(state.get("crewgraph_usage", ()))
         config, raised, usage = request.runtime.config, list[Exception](), UsageLedger()
         current = CALL.get()._replace(replaced=(self.context.usage, usage))
@@ -426,7 +448,7 @@ class _Loop:
             (outcome,) = yield from run_body(body, Journal(config), self._path(config))
         if used := usage.to_tree():
             self.used_by_calls.setdefault(str(call["id"]), []).append(used)
-        message = _tool_message(outcome, call["name"], call["id"])
+        message = _tool_message(outcome, call["name"], call["id"], result_id(reply.id, call["id"]))
         if outcome.get("failure", {}).get("reason") == ToolFailureReason.EXCEPTION.value:
             error = raised[-1] if raised else ToolFailed(outcome["text"])
             self.raised[str(call["id"])] = error, message
@@ -440,6 +462,15 @@ class _Loop:
 
 
 _WRAPPERS = ("wrap_model_call", "wrap_tool_call")
+
+
+def _chat_model(model: Model) -> BaseChatModel | None:
+    """Return the LangChain model that answers first, in which all that it is wrapped in is left out; None if there is none."""
+    inner = model.innermost if isinstance(model, ModelWrapper) else model
+    if isinstance(inner, FallbackModel):
+        return _chat_model(inner.models[0])
+    found = leaves(inner.source)[0].model if isinstance(inner, ChatModel) else None
+    return found if isinstance(found, BaseChatModel) else None
 
 
 def _offered(spec: ToolSpec) -> StructuredTool:
@@ -461,9 +492,10 @@ def _fixed(messages: Sequence[Message], _context: str, _summary: str) -> Sequenc
     return messages
 
 
-def _tool_message(outcome: ToolOutcome, name: str, call_id: str | None) -> ToolMessage:
+def _tool_message(outcome: ToolOutcome, name: str, call_id: str | None, message_id: str | None) -> ToolMessage:
     return ToolMessage(
         outcome["text"],
+        id=message_id,
         tool_call_id=call_id or "",
         name=name,
         status="error" if outcome["failed"] else "success",
@@ -521,7 +553,7 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
     def _requests(self, request: ModelRequest[Any]) -> _Requests:
         """Make a request; after `max_iter` of them, demand the answer."""
         context, state = self._loop.context, cast("PlainMapping", request.state)
-        request = request.override(messages=_with_media(request.messages))
+        request = request.override(messages=_with_media(request.messages), model=self._loop.asking(request.model))
         system = request.system_message
         if "crewgraph_system" in state and system is not None and cast(Any, system.content) == self._loop.system:
             changed = state["crewgraph_system"]

@@ -199,7 +199,7 @@ class QueueWorker:
                 beside.append(asyncio.create_task(self._stop_when_empty()))
             try:  # until the last run has ended and is stored, no cancellation closes the connections
                 serving = asyncio.create_task(self._serve(_POLL_INTERVAL if wait else _BURST_POLL_INTERVAL))
-                await outlasting(serving, self.stop, raises=True)
+                await outlasting(serving, lambda *_: self.stop(), raises=True)
             finally:
                 for task in beside:
                     task.cancel()

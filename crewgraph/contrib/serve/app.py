@@ -18,9 +18,19 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from crewgraph.contrib.serve.execution import Target, served_graph
 from crewgraph.contrib.serve.guard import Guard
+from crewgraph.contrib.serve.protocols import (
+    STREAM_MODES,
+    Command,
+    EventFilter,
+    mcp_server,
+    resume_of,
+    thread_events,
+)
 from crewgraph.contrib.serve.records import Assistant, Records, RunRecord, ThreadRecord, graph_assistant_id
 from crewgraph.contrib.serve.requests import (
     AssistantCreate,
@@ -35,13 +45,23 @@ from crewgraph.contrib.serve.requests import (
     ThreadPatch,
     ThreadSearch,
     json_object,
+    openapi,
 )
 from crewgraph.contrib.serve.running import LocalRuns, RunEvents
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot, to_json
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.crew import Crew
-from crewgraph.errors import CrewgraphError, DefinitionError, PicklableError, RunError, StorageError, ThreadBusy
+from crewgraph.errors import (
+    CrewgraphError,
+    DefinitionError,
+    MissingExtra,
+    PicklableError,
+    RunError,
+    StorageError,
+    ThreadBusy,
+)
+from crewgraph.extras import require
 from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.runs.storage import checkpointer_for
@@ -72,7 +92,7 @@ class _Refused(PicklableError):
 
 
 def serve_app(
-    targets: Sequence[Crew | Flow[Any]],
+    targets: Sequence[Target],
     *,
     checkpointer: "BaseCheckpointSaver[Any] | None" = None,
     store: BaseStore | None = None,
@@ -84,10 +104,10 @@ def serve_app(
     hosts: Sequence[str] | None = None,
     max_body: int = _MAX_BODY,
 ) -> Starlette:
-    """Return an ASGI application that serves crews and flows in the protocol of LangGraph's server.
+    """Return an ASGI application that serves crews, flows and graphs in the protocol of LangGraph's server.
 
     Args:
-        targets: The crews and flows; each becomes a graph and an assistant of the same name.
+        targets: The crews, flows and LangGraph graphs; each becomes an assistant of the same name.
         checkpointer: Where runs are stored; None for the default database.
         store: Where assistants, threads and run records are stored; None for memory, which a restarted server cannot resume
             from.
@@ -113,7 +133,7 @@ class Server:
 
     def __init__(
         self,
-        targets: Sequence[Crew | Flow[Any]],
+        targets: Sequence[Target],
         checkpointer: "BaseCheckpointSaver[Any] | None",
         store: BaseStore | None,
         queue: "Queue | None",
@@ -131,12 +151,23 @@ class Server:
         self._graphs: dict[str, Any] = {}
         self._targets: dict[str, Crew | Flow[Any]] = {}
         for target in targets:
-            name = target.flow_name if isinstance(target, Flow) else str(target.name)
+            graph = served_graph(target, saver)
+            name = (
+                target.flow_name
+                if isinstance(target, Flow)
+                else str(target.name if isinstance(target, Crew) else graph.name)
+            )
             if name in self._graphs:
                 raise DefinitionError(f"two targets are called `{name}`; give one of them another `name`")
-            self._graphs[name], self._targets[name] = target.compile(checkpointer=saver), target
+            self._graphs[name] = graph
+            if isinstance(target, (Crew, Flow)):
+                self._targets[name] = target
+            elif queue is not None:
+                raise DefinitionError(
+                    f"workers run crews and flows; pass the one that the graph `{name}` was compiled from"
+                )
         if not self._graphs:
-            raise DefinitionError("a server needs a crew or a flow")
+            raise DefinitionError("a server needs a crew, a flow or a graph")
         self._records, self._is_persistent = Records(InMemoryStore() if store is None else store), store is not None
         self._claims: list[ThreadClaim] = []
         self._queue, self._concurrency = queue, concurrency
@@ -161,7 +192,7 @@ class Server:
             lifespan=self._lifespan,
             exception_handlers={404: _absent, 405: _absent},
         )
-        app.state.claim, app.state.stop = self.claim, self.stop
+        app.state.claim, app.state.stop, app.state.names = self.claim, self.stop, list(self._graphs)
         return app
 
     def claim(self) -> None:
@@ -212,10 +243,47 @@ class Server:
                 self._runs = await stack.enter_async_context(queued)
             await self._create_default_assistants()
             await self._runs.take_up()
+            self._mcp = await self._opened_mcp(stack)
             try:
                 yield
             finally:
                 await self.stop()
+
+    async def _opened_mcp(self, stack: AsyncExitStack) -> ASGIApp:
+        """Return what answers requests to `/mcp`."""
+        try:
+            require("mcp", extra="mcp", purpose="`/mcp`")
+        except MissingExtra as error:
+            return _Json({"detail": str(error)}, 501)
+        from langchain_core.utils.function_calling import convert_to_openai_function
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        tools: dict[str, tuple[str, PlainDict]] = {}
+        for name, graph in self._graphs.items():
+            tools[name] = (f"Runs `{name}`.", graph.get_input_jsonschema())
+            if name in self._targets:
+                described = convert_to_openai_function(self._targets[name].as_tool())
+                tools[name] = (described["description"], described["parameters"])
+        manager = StreamableHTTPSessionManager(mcp_server(tools, self._called), json_response=True, stateless=True)
+        await stack.enter_async_context(manager.run())
+        return manager.handle_request
+
+    async def _answer_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._mcp(scope, receive, send)
+
+    async def _called(self, name: str, arguments: PlainDict) -> Any:
+        """Run a target without a thread, and return its final values."""
+        given = {"inputs": arguments} if name in self._targets else arguments
+        try:
+            run, events = await self._begin(_parsed_fields({"assistant_id": name, "input": given}, RunCreate))
+        except _Refused as error:
+            raise RunError(error.detail) from None
+        try:
+            await events.wait()
+        except asyncio.CancelledError:
+            await asyncio.shield(self._runs.cancel(run, wait=False))
+            raise
+        return events.values
 
     async def _create_default_assistants(self) -> None:
         for graph_id in self._graphs:
@@ -226,11 +294,12 @@ class Server:
                 )
                 await self._records.assistants.put(assistant)
 
-    def _routes(self) -> list[Route]:
+    def _routes(self) -> list[BaseRoute]:
         thread, run = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
         table: list[tuple[str, str, Callable[[Request], Coroutine[Any, Any, Response]]]] = [
             ("GET", "/ok", self._ok),
             ("GET", "/info", self._info),
+            ("GET", "/openapi.json", self._openapi),
             ("POST", "/assistants", self._create_assistant),
             ("POST", "/assistants/search", self._search_assistants),
             ("POST", "/assistants/count", self._count_assistants),
@@ -250,6 +319,8 @@ class Server:
             ("POST", f"{thread}/state", self._update_state),
             ("POST", f"{thread}/state/checkpoint", self._get_state_at),
             ("GET", f"{thread}/state/{{checkpoint_id}}", self._get_state),
+            ("POST", f"{thread}/commands", self._command),
+            ("POST", f"{thread}/stream/events", self._thread_events),
             ("GET", f"{thread}/history", self._history),
             ("POST", f"{thread}/history", self._history),
             ("GET", f"{thread}/runs", self._list_runs),
@@ -265,7 +336,9 @@ class Server:
             ("POST", "/runs/wait", self._wait_run),
             ("POST", "/runs/stream", self._stream_run),
         ]
-        return [Route(path, _answering(handler), methods=[method]) for method, path, handler in table]
+        self._described = openapi([(method, path, handler.__name__) for method, path, handler in table], self._graphs)
+        served = [Route(path, _answering(handler), methods=[method]) for method, path, handler in table]
+        return [*served, Mount("/mcp", self._answer_mcp)]
 
     # ------------------------------------------------------------------------------------------ the server itself
     async def _ok(self, request: Request) -> Response:
@@ -276,6 +349,9 @@ class Server:
         return JSONResponse(
             {"version": version("crewgraph"), "langgraph_py_version": version("langgraph"), "flags": flags}
         )
+
+    async def _openapi(self, request: Request) -> Response:
+        return _json(self._described)
 
     # --------------------------------------------------------------------------------------------------- assistants
     async def _assistant(self, name: str) -> Assistant:
@@ -488,14 +564,23 @@ class Server:
         return _json([state_of_snapshot(state) async for state in states])
 
     # --------------------------------------------------------------------------------------------------------- runs
-    async def _begin(self, request: Request) -> "tuple[RunRecord, RunEvents | StoredEvents, RunCreate]":
+    async def _requested(self, request: Request) -> "tuple[RunRecord, RunEvents | StoredEvents, RunCreate]":
+        body = await _body(request, RunCreate)
+        return *await self._begin(body, request.path_params.get("thread_id")), body
+
+    async def _begin(
+        self, body: RunCreate, requested_id: str | None = None
+    ) -> "tuple[RunRecord, RunEvents | StoredEvents]":
         """Store a run and start it.
 
         Raises:
             _Refused: The request cannot be served.
+            CrewgraphError: The input does not fit.
         """
-        body = await _body(request, RunCreate)
-        assistant, requested_id = await self._assistant(body.assistant_id), request.path_params.get("thread_id")
+        assistant = await self._assistant(body.assistant_id)
+        context = {**assistant.context, **body.context}
+        if body.command is None and body.input is not None:
+            _check_input(self._graphs[assistant.graph_id], body.input, context)
         thread_id = str(uuid4()) if requested_id is None else _uuid(requested_id, "thread")
         if requested_id is not None and await self._records.threads.get(thread_id) is None:
             if body.if_not_exists == "reject":
@@ -508,7 +593,7 @@ class Server:
             **body.config.model_dump(exclude_defaults=True),
             "configurable": configurable,
         }
-        kwargs["context"] = {**assistant.context, **body.context}
+        kwargs["context"] = context
         run = RunRecord(
             thread_id=thread_id,
             assistant_id=assistant.assistant_id,
@@ -525,7 +610,7 @@ class Server:
         async with self._runs.door(thread_id):  # concurrent requests must see each other's run
             await self._make_room(thread_id, body.multitask_strategy)
             await self._records.runs.put(run)
-            return run, await self._runs.start(run, body.after_seconds), body
+            return run, await self._runs.start(run, body.after_seconds)
 
     async def _make_room(self, thread_id: str, strategy: str) -> None:
         """Apply the multitask strategy of a new run to the open runs of its thread."""
@@ -556,11 +641,11 @@ class Server:
         await self._records.runs.delete(run_id)
 
     async def _create_run(self, request: Request) -> Response:
-        run, _, _ = await self._begin(request)
+        run, _, _ = await self._requested(request)
         return _json(run.shown(), headers=_place_of(run))
 
     async def _wait_run(self, request: Request) -> Response:
-        run, events, body = await self._begin(request)
+        run, events, body = await self._requested(request)
         return await self._outcome(request, run, events, cancels=body.on_disconnect == "cancel")
 
     async def _outcome(
@@ -582,7 +667,7 @@ class Server:
         return _json(events.values, headers=_place_of(run))
 
     async def _stream_run(self, request: Request) -> Response:
-        run, events, body = await self._begin(request)
+        run, events, body = await self._requested(request)
         return self._streamed(run, events, 0, cancels=body.on_disconnect == "cancel")
 
     def _streamed(self, run: RunRecord, events: "RunEvents | StoredEvents", after: int, *, cancels: bool) -> Response:
@@ -597,8 +682,49 @@ class Server:
                     self._cancellations.add(cancelling)
                     cancelling.add_done_callback(self._cancellations.discard)
 
-        headers = {**_place_of(run), "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        headers = {**_place_of(run), **_STREAM_HEADERS}
         return StreamingResponse(sse(read()), media_type="text/event-stream", headers=headers)
+
+    async def _command(self, request: Request) -> Response:
+        body, thread_id = await _body(request, Command), _uuid(request.path_params["thread_id"], "thread")
+        try:
+            result = await self._obeyed(body, thread_id)
+        except (_Refused, CrewgraphError) as error:
+            shown = {"type": "error", "id": body.id, "error": "invalid_argument", "message": str(error)}
+            return _json(shown)
+        return _json({"type": "success", "id": body.id, "result": result, "meta": {}})
+
+    async def _obeyed(self, command: Command, thread_id: str) -> PlainDict:
+        params, common = command.params, {"stream_mode": list(STREAM_MODES), "stream_subgraphs": True}
+        chosen = {name: params[name] for name in ("config", "metadata") if params.get(name) is not None}
+        if command.method == "run.start":
+            fields = {
+                "assistant_id": params.get("assistant_id"),
+                "input": params.get("input"),
+                "if_not_exists": "create",
+            }
+        elif command.method == "input.respond":
+            thread = await self._records.threads.get(thread_id)
+            snapshot = None if thread is None else await self._snapshot(thread)
+            asked = () if snapshot is None else [one.id for one in snapshot.interrupts]
+            try:
+                answers = resume_of(params)
+            except KeyError:
+                raise _Refused(422, "an answer needs the `interrupt_id` of its question") from None
+            unknown = answers.keys() - asked
+            if thread is None or unknown:
+                raise _Refused(422, f"the thread has no open question {', '.join(map(repr, unknown))}")
+            moves = {name: params[name] for name in ("update", "goto") if params.get(name) is not None}
+            fields = {"assistant_id": thread.metadata["assistant_id"], "command": {"resume": answers, **moves}}
+        else:
+            raise _Refused(422, f"there is no command `{command.method}`; there are `run.start` and `input.respond`")
+        run, _ = await self._begin(_parsed_fields({**common, **chosen, **fields}, RunCreate), thread_id)
+        return {"run_id": run.run_id}
+
+    async def _thread_events(self, request: Request) -> Response:
+        wanted, thread_id = await _body(request, EventFilter), _uuid(request.path_params["thread_id"], "thread")
+        texts = thread_events(self._records, thread_id, wanted, self._runs.events, lambda: self._runs.is_closing)
+        return StreamingResponse(texts, media_type="text/event-stream", headers=_STREAM_HEADERS)
 
     async def _run(self, request: Request) -> RunRecord:
         thread = await self._thread(request)
@@ -657,6 +783,7 @@ class Server:
         return self._streamed(run, events, last, cancels=cancels)
 
 
+_STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _RUN_KWARGS = {
     "input",
     "command",
@@ -667,6 +794,24 @@ _RUN_KWARGS = {
     "stream_subgraphs",
     "durability",
 }
+
+
+def _check_input(graph: Any, given: object, context: PlainDict) -> None:
+    """Check the input of a run before it is stored.
+
+    Raises:
+        _Refused: It does not have the form that the graph takes.
+        CrewgraphError: It does not fit the crew or flow.
+    """
+    takes_object = graph.get_input_jsonschema().get("type") == "object"
+    if takes_object and not (is_object(given) and isinstance(given.get("inputs", {}), dict | None)):
+        raise _Refused(422, f"the input is {given!r:.80}; it must be an object, as must its `inputs`")
+    checking = getattr(graph, "check_input", None)
+    if checking is not None:
+        try:
+            checking(given, context or None)
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise _Refused(422, f"the input does not fit: {error_of(error)['message']}") from None
 
 
 def _answering(

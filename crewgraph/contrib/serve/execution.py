@@ -7,12 +7,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from hashlib import blake2b
+from inspect import signature
 from typing import Any, Protocol, cast
 from uuid import UUID
 
 from langchain_core.messages import BaseMessage, BaseMessageChunk
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import StateGraph
+from langgraph.pregel import Pregel
 from langgraph.types import Command, Send
 
 from crewgraph.contrib.serve.records import Records, RunRecord, RunStatus, ThreadRecord
@@ -20,17 +23,44 @@ from crewgraph.contrib.serve.wire import Event, error_of, plain_json, to_json
 from crewgraph.core.cancellation import ExitRequested
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.pregel import CLAIM
-from crewgraph.errors import RunError
+from crewgraph.crew import Crew
+from crewgraph.errors import CompileError, RunError
+from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping, is_object
 
-__all__ = ["EventSink", "RunExecution", "execute_run"]
+__all__ = ["EventSink", "RunExecution", "Target", "execute_run", "served_graph"]
 
 _logger = redacted_logger(__name__)
 
 _RECORD_RETRY_DELAY = 2.0  # seconds
 _RUN_ID = "run_id"
 _ASKED = ("__interrupt__", "__resume__")  # the channels of LangGraph for questions and answers
+
+
+Target = Crew | Flow[Any] | Pregel[Any] | StateGraph[Any]
+"""What can be served."""
+
+
+def served_graph(target: Target, saver: "BaseCheckpointSaver[Any]") -> Any:
+    """Return the graph of a target on a checkpointer. Crews and flows take conversations (`messages`) if they can.
+
+    Raises:
+        CompileError: The crew uses a feature that cannot be compiled.
+    """
+    if isinstance(target, StateGraph):
+        return target.compile(checkpointer=saver)
+    if isinstance(target, Pregel):
+        return target.copy({"checkpointer": saver})
+    if "messages" in signature(target.compile).parameters:
+        compiling: Any = target.compile
+        try:
+            graph = compiling(checkpointer=saver, messages=True)
+        except CompileError:  # it has no place for a conversation, or the next line raises the same
+            return compiling(checkpointer=saver)
+        if "messages" not in getattr(getattr(graph, "input_form", None), "placeholders", ()):
+            return graph
+    return target.compile(checkpointer=saver)
 
 
 class EventSink(Protocol):

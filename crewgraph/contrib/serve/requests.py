@@ -2,10 +2,14 @@
 
 import json
 import math
+import re
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from crewgraph.contrib.serve.protocols import Command, EventFilter
 from crewgraph.contrib.serve.records import MAX_DELAY, RunStatus
 from crewgraph.schema import PlainDict, is_object
 from crewgraph.text import UNSTORABLE
@@ -23,10 +27,14 @@ __all__ = [
     "ThreadPatch",
     "ThreadSearch",
     "json_object",
+    "openapi",
 ]
 
-_STREAM_MODES = ("values", "updates", "messages", "messages-tuple", "custom", "events", "debug", "tasks", "checkpoints")
+_STREAM_MODES = (
+    *("values", "updates", "messages", "messages-tuple", "tools", "custom", "events", "debug", "tasks", "checkpoints"),
+)
 
+_IN_PATH = re.compile(r"{(\w+)}")
 _MAX_DEPTH = 100  # levels of lists and objects: whatever reads or writes them recurses
 _INTEGERS = range(-(2**63), 2**64)  # that JSON writers and msgpack have
 
@@ -249,3 +257,51 @@ class RunCreate(_Body):
         if self.command is not None and (unknown := self.command.keys() - {"resume", "update", "goto"}):
             raise ValueError(f"`command` has {', '.join(map(repr, unknown))}; it takes `resume`, `update` and `goto`")
         return self
+
+
+_BODIES: dict[str, type[BaseModel]] = {
+    "create_assistant": AssistantCreate,
+    "patch_assistant": AssistantPatch,
+    "search_assistants": AssistantSearch,
+    "count_assistants": AssistantSearch,
+    "create_thread": ThreadCreate,
+    "patch_thread": ThreadPatch,
+    "search_threads": ThreadSearch,
+    "count_threads": ThreadSearch,
+    "get_state_at": StateQuery,
+    "update_state": StateUpdate,
+    "history": HistoryQuery,
+    "create_run": RunCreate,
+    "wait_run": RunCreate,
+    "stream_run": RunCreate,
+    "command": Command,
+    "thread_events": EventFilter,
+}
+
+
+def openapi(routes: Iterable[tuple[str, str, str]], graphs: Mapping[str, Any]) -> PlainDict:
+    """Return the OpenAPI document of a server.
+
+    Args:
+        routes: The method, the path and the handler's name of each.
+        graphs: The served graphs, whose inputs are among its schemas.
+    """
+    paths: dict[str, PlainDict] = {}
+    for method, path, name in routes:
+        summary = name.strip("_").replace("_", " ").capitalize()
+        answers = {"200": {"description": "Done"}, "4XX": {"description": "Refused; `detail` says why"}}
+        named = [
+            {"name": one, "in": "path", "required": True, "schema": {"type": "string"}}
+            for one in _IN_PATH.findall(path)
+        ]
+        operation: PlainDict = {"summary": summary, "parameters": named, "responses": answers}
+        if method != "GET" and (body := _BODIES.get(name.strip("_"))) is not None:
+            schema = {"$ref": f"#/components/schemas/{body.__name__}"}
+            operation["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+        paths.setdefault(path, {})[method.lower()] = operation
+    schemas: PlainDict = {f"{name}.input": graph.get_input_jsonschema() for name, graph in graphs.items()}
+    for body in set(_BODIES.values()):
+        schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= {**schema.pop("$defs", {}), body.__name__: schema}
+    about = {"title": "crewgraph serve", "version": version("crewgraph")}
+    return {"openapi": "3.1.0", "info": about, "paths": paths, "components": {"schemas": schemas}}

@@ -5,6 +5,7 @@ methods, `crewgraph.contrib.serve.queued` leaves them to workers.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -65,6 +66,7 @@ class RunEvents:
         """The final values, once the run is over."""
 
         self.attempt = 1
+        self.began = time.time()
 
     @property
     def _last(self) -> int:

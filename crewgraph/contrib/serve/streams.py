@@ -17,7 +17,7 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg_pool import AsyncConnectionPool
 
 from crewgraph.contrib.queue.work import LOST, is_lost_database
-from crewgraph.contrib.serve.execution import RunExecution
+from crewgraph.contrib.serve.execution import RunExecution, served_graph
 from crewgraph.contrib.serve.records import Records, RunRecord
 from crewgraph.contrib.serve.running import HEARTBEAT, MAX_STORED_EVENTS
 from crewgraph.contrib.serve.wire import Event, plain_json, to_json
@@ -258,6 +258,8 @@ class _FinalValues(NamedTuple):
 class StoredEvents:
     """The events of a run in Postgres; see `RunEvents`."""
 
+    began = None  # a resumed run adds to them
+
     def __init__(self, feed: EventFeed, run_id: str) -> None:
         self._feed, self._run_id = feed, run_id
         self._outcome: _FinalValues | None = None
@@ -352,7 +354,7 @@ class WorkerRuns:
         try:
             run, events = await self._records.runs.get(run_id), await EventWriter.opened(self._connections, run_id)
             if run is not None:
-                graph = define().compile(checkpointer=self._saver)
+                graph = served_graph(define(), self._saver)
                 if run.is_over:  # an earlier attempt could not report it
                     events.values = await _final_values(graph, run)
                 else:

@@ -140,13 +140,13 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
 
 
 async def outlasting(
-    work: "asyncio.Future[T]", on_cancel: Callable[[], object] | None = None, *, raises: bool = False
+    work: "asyncio.Future[T]", on_cancel: Callable[..., object] | None = None, *, raises: bool = False
 ) -> T:
     """Wait for the outcome of some work, whether this task is cancelled or not.
 
     Args:
         work: the work.
-        on_cancel: called for each cancellation.
+        on_cancel: called for each cancellation, with what it carries.
         raises: whether a cancellation is raised after the work has ended.
     """
     cancelled: asyncio.CancelledError | None = None
@@ -156,7 +156,7 @@ async def outlasting(
         except asyncio.CancelledError as error:
             cancelled = error
             if on_cancel is not None:
-                on_cancel()
+                on_cancel(*error.args)
     result = work.result()
     if cancelled is not None and raises:
         raise cancelled
@@ -177,10 +177,10 @@ async def ended(work: "asyncio.Future[T]", underway: Underway, cut: Callable[[],
         while not work.done():
             try:
                 await asyncio.wait([work], timeout=_WAKEUP_INTERVAL)
-            except asyncio.CancelledError:
+            except asyncio.CancelledError as error:
                 if underway.is_given_up:
                     raise
-                underway.request()
+                underway.request(*error.args)
                 if cut is not None and supervision is not None and supervision.is_cut:
                     cut()
             if (supervision is None or supervision.is_cut) and is_interrupted() and not work.done():
@@ -205,7 +205,7 @@ async def to_its_end(work: Coroutine[object, object, T], underway: Underway) -> 
     except RunAbandoned:
         if not underway.is_requested:
             raise
-        raise asyncio.CancelledError from None
+        raise asyncio.CancelledError(*underway.reason) from None
     except asyncio.CancelledError as error:
         if underway.is_requested or not task.cancelled():
             raise

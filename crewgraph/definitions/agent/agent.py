@@ -14,6 +14,7 @@ from crewgraph.definitions.fields import (
     AgentToolsField,
     CacheHandlerField,
     CallbackField,
+    EmbedderField,
     KnowledgeConfigField,
     KnowledgeField,
     KnowledgeSourcesField,
@@ -408,7 +409,7 @@ class AgentDefinition(BaseAgentDefinition):
     """How the agent plans and executes the steps, such as `PlanningConfig(reasoning_effort="high", max_steps=5)`; setting it
     implies `planning`."""
 
-    embedder: Any = None
+    embedder: EmbedderField = None
     """The embedder of the agent's knowledge: `{"provider": "openai", "config": {"model_name": "text-embedding-3-small"}}`, a
     function, or LangChain's `Embeddings`. None takes the crew's, else the local one, which needs no key."""
 

@@ -18,7 +18,6 @@ from typing import Generic, Self
 from pydantic import BaseModel, ValidationError
 from typing_extensions import TypeVar
 
-from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.process import KeepHistory
 from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extension, state_inputs
@@ -40,7 +39,7 @@ from crewgraph.definitions.flow.state import (
     with_new_id,
 )
 from crewgraph.definitions.run_options import Inputs
-from crewgraph.deprecations import user_stacklevel
+from crewgraph.deprecations import UnknownKeyword, user_stacklevel
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent

@@ -306,6 +306,7 @@ class CrewRun:
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
         self.origin: SnapshotOrigin | None = None
+        self.is_fork = False
         self._claim: ThreadClaim | None = None
 
     def claim_thread(self) -> Program[None]:
@@ -426,7 +427,7 @@ class CrewRun:
         output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
         from crewgraph.definitions.crew.pending import PendingCrew
 
-        if not isinstance(output, PendingCrew):
+        if not self.is_fork and not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
                 changed = yield user_call(callback, *callback_arguments(callback, output))
                 output = output if changed is None else changed

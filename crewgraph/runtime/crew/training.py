@@ -66,6 +66,8 @@ def train_program(
     checkpointer: Checkpointer,
 ) -> Program[None]:
     """Train a crew; see `Crew.train`."""
+    if isinstance(n_iterations, int) and n_iterations < 1:
+        return
     rounds, path, values = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
     if feedback is None and not has_input():
         raise RunError(

@@ -555,11 +555,12 @@ def _execute(
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
     ran = Run(graph, value, config, durability="sync" if run.stored else None, detached=True, retention=retention)
     with running(), observed(flow_observers(run, graph.checkpointer)):
-        emit_flow_event(
-            flow,
-            FlowStartedEvent,
-            lambda: {"inputs": state_inputs(run.inputs) or None, "flow_id": thread_id or run.flow_id},
-        )
+        if not run.restored:  # else its start was reported when it asked
+            emit_flow_event(
+                flow,
+                FlowStartedEvent,
+                lambda: {"inputs": state_inputs(run.inputs) or None, "flow_id": thread_id or run.flow_id},
+            )
         if (extra := run_extension(run.inputs)) is not None:
             extra.started(run)
         try:

@@ -158,6 +158,7 @@ def _fork_with(crew: CrewDefinition, request: ForkRequest, resources: RunResourc
         saver, source, point.checkpoint_id if isinstance(point, CrewStep) else None, crew
     )
     run = run.with_stored_granularity(stored.metadata)
+    run.is_fork = True
     start = ForkStart(run.tasks, stored, request, {**stored.inputs, **plain_inputs(inputs)})
     run.check_inputs(start.inputs, len(start.outputs))
     if not start.outputs:

@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crewgraph.errors import EmbedderError
+from crewgraph.schema import PlainMapping
 
-__all__ = ["EMBEDDING_PROVIDERS", "EmbeddingProvider", "embedding_provider"]
+__all__ = ["CUSTOM_EMBEDDERS", "EMBEDDING_PROVIDERS", "EmbeddingProvider", "check_provider", "embedding_provider"]
+
+CUSTOM_EMBEDDERS = ("custom", "callable")
+"""The names of a provider that is a function."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,6 +328,22 @@ _NO_EMBEDDINGS = {
     "roboflow": "give a function or a LangChain `Embeddings`",
     "text2vec": 'its model runs as `{"provider": "sentence-transformer", "config": {"model_name": ...}}`',
 }
+
+
+def check_provider(embedder: PlainMapping) -> None:
+    """Check that an embedder's dict has its form, and names a provider.
+
+    Raises:
+        EmbedderError: it does not.
+    """
+    name = embedder.get("provider")
+    if embedder.keys() - {"provider", "config"} or not isinstance(name, str):
+        raise EmbedderError(
+            'An embedder dict has the form {"provider": ..., "config": {...}}; '
+            f"this one has the keys {sorted(embedder)}."
+        )
+    if name.strip().lower() not in ("local", *CUSTOM_EMBEDDERS):
+        embedding_provider(name)
 
 
 def embedding_provider(name: str) -> EmbeddingProvider:

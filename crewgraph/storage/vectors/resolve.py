@@ -16,12 +16,11 @@ from crewgraph.storage.vectors.embedder import (
 )
 from crewgraph.storage.vectors.local import DIMENSIONS, SMALLEST, LocalEmbeddings
 from crewgraph.storage.vectors.provider_embeddings import open_provider
-from crewgraph.storage.vectors.providers import embedding_provider
+from crewgraph.storage.vectors.providers import CUSTOM_EMBEDDERS, check_provider, embedding_provider
 
 __all__ = ["embedder_of"]
 
 
-_CUSTOM = ("custom", "callable")
 _ACCEPTED = (
     'None (local), "provider/model", {"provider": ..., "config": {...}}, a function of a list of texts, or a LangChain '
     "`Embeddings`"
@@ -68,12 +67,7 @@ def _from_name(name: str) -> NamedEmbedder:
 
 
 def _from_config(embedder_config: PlainMapping) -> NamedEmbedder:
-    unknown = sorted(set(embedder_config) - {"provider", "config"})
-    if unknown or not isinstance(embedder_config.get("provider"), str):
-        raise EmbedderError(
-            'An embedder dict has the form {"provider": ..., "config": {...}}; '
-            f"this one has the keys {sorted(embedder_config)}."
-        )
+    check_provider(embedder_config)
     config: object = embedder_config.get("config") or {}
     if not is_mapping(config):
         raise EmbedderError(f"The `config` of an embedder must be a dict, not a `{type(config).__name__}`.")
@@ -84,7 +78,7 @@ def _from_provider(provider: str, config: dict[str, object]) -> NamedEmbedder:
     match provider.strip().lower():
         case "local":
             return _local_embedder(_local_size(config))
-        case chosen if chosen in _CUSTOM:
+        case chosen if chosen in CUSTOM_EMBEDDERS:
             return _from_custom_config(config)
         case _:
             return open_provider(embedding_provider(provider), config)

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ from pathlib import PurePath
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.annotations import signature_of
 from crewgraph.core.loops.bridge import call
+from crewgraph.deprecations import UnknownKeyword, user_stacklevel
 from crewgraph.errors import DefinitionError
 from crewgraph.redaction import RedactedModel, redact_text
 from crewgraph.schema import PlainDict, is_mapping
@@ -108,7 +110,7 @@ def _accepts_two(function: Callable[..., Any]) -> bool:
 class MCPServer(RedactedModel, ABC):
     """An MCP server whose tools agents may use."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
     transport: ClassVar[str]
     """The transport of the protocol."""
@@ -126,6 +128,14 @@ class MCPServer(RedactedModel, ABC):
     """Timeout in seconds for each tool call."""
 
     _cached_tools: list[PlainDict] | None = PrivateAttr(default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _warn_unknown(cls, values: object) -> object:
+        for name in values.keys() - cls.model_fields.keys() if is_mapping(values) else ():
+            message = f"`{cls.__name__}` has no keyword `{name}`; it has no effect."
+            warnings.warn(message, UnknownKeyword, stacklevel=user_stacklevel())
+        return values
 
     @property
     @abstractmethod
@@ -145,7 +155,7 @@ class MCPServer(RedactedModel, ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name for filters, and the prefix of tools whose names are taken."""
+        """The name for filters, and the prefix of the names of its tools."""
 
     def redact(self, text: str) -> str:
         """Remove secrets from a text, such as a client error that shows the full address."""
@@ -257,7 +267,8 @@ class _URLServer(MCPServer):
     @property
     def name(self) -> str:
         parts = urlsplit(self.url)
-        return re.sub(r"[./]+", "_", f"{parts.netloc.rpartition('@')[2]}{parts.path}").strip("_")
+        name = re.sub(r"[./]+", "_", f"{parts.netloc.rpartition('@')[2]}{parts.path}").strip("_")
+        return f"mcp_{name}" if name[:1].isdigit() else name
 
 
 class MCPServerHTTP(_URLServer):
@@ -295,6 +306,9 @@ class ServerReference:
     tool_name: str | None = None
     """The referenced tool; None for all that the server's filter offers."""
 
+    by_address: bool = False
+    """Whether it is an address; the agent works without a server that is not there."""
+
 
 def parse_references(servers: Sequence[object]) -> list[ServerReference]:
     """Parse the values of `mcps=[...]`; equal addresses return the same server.
@@ -330,7 +344,7 @@ def _from_address(text: str) -> ServerReference:
     address, _, tool_name = text.strip().partition("#")
     parts = urlsplit(address)
     if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname)):
-        return ServerReference(MCPServerHTTP(url=address), tool_name or None)
+        return ServerReference(MCPServerHTTP(url=address), tool_name or None, by_address=True)
     if parts.scheme == "http":
         raise DefinitionError(
             f"the address of the MCP server `{parts.hostname}` is not encrypted. Use https://, or "

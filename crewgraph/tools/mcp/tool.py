@@ -2,17 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Container, Generator, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import Field
 
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import MCPServerError, RunError, ToolFailed
 from crewgraph.overrides import overridable, override_of
 from crewgraph.schema import PlainDict, PlainMapping, from_json_schema
-from crewgraph.text import shorten
+from crewgraph.text import model_name, shorten
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.mcp.server import MCPServer, ServerReference, ToolFilterContext, is_offered, parse_reference
 from crewgraph.tools.mcp.session import acall_tool, cached_tools, call_tool, list_tools
@@ -86,7 +88,7 @@ class MCPTool(BaseTool):
             with _events(self.server, kinds, fields, "execution_duration_ms") as outcome:
                 yield outcome
         except MCPServerError as error:
-            raise ToolFailed(f"`{self.name}` failed: {error}") from error
+            raise ToolFailed(f"`{self.original_tool_name}` failed: {error}") from error
 
     @property
     def _origin(self) -> Any:
@@ -100,17 +102,27 @@ class MCPTool(BaseTool):
         if not answer.get("isError"):
             return result
         message = result if isinstance(result, str) else str(result[0]["text"])
-        raise ToolFailed(f"`{self.name}` failed: {shorten(message, 2000) or 'the server does not say why'}")
+        reason = shorten(message, 2000) or "the server does not say why"
+        raise ToolFailed(f"`{self.original_tool_name}` failed: {reason}")
 
 
 def describe_tools(reference: ServerReference, agent: Any) -> list[PlainDict]:
-    """List the tools that a server reference offers to an agent.
+    """List the tools that a server reference offers to an agent; none if an address leads to nothing, with a warning.
 
     Raises:
         MCPServerError: The server is unreachable, or lacks the referenced tool.
         Exception: Whatever the tool filter raises.
     """
-    tools = _list_tools(reference.server, agent)
+    try:
+        tools = _list_tools(reference.server, agent)
+    except MCPServerError as error:
+        if not reference.by_address:
+            raise
+        text = (
+            f"an agent works without the tools of an MCP server: {error} With `MCPServerHTTP(url=...)` it is an error."
+        )
+        warnings.warn(text, stacklevel=user_stacklevel())
+        return []
     if reference.tool_name is None:
         context = ToolFilterContext(agent=agent, server_name=reference.server.name)
         tool_filter = reference.server.tool_filter
@@ -177,42 +189,44 @@ def _normalized(name: str) -> str:
 def build_tools(
     references: Sequence[ServerReference],
     descriptions: Sequence[Sequence[PlainMapping]],
-    taken_names: Iterable[str] = (),
+    *,
+    prefixed: bool = True,
 ) -> list[MCPTool]:
     """Create tools from the descriptions of their servers.
 
     Args:
         references: The servers.
         descriptions: Name, description and inputSchema of each tool, by server.
-        taken_names: Names of other tools; tools with one of these names are prefixed with the name of their server.
+        prefixed: Whether the name of its server precedes a tool's; else only where it is that of a tool before.
     """
-    names, result = set(taken_names), list[MCPTool]()
+    names, result = set[str](), list[MCPTool]()
     for reference, tools in zip(references, descriptions, strict=True):
         for tool in tools:
-            result.append(_build_tool(reference.server, tool, names))
-            names.add(result[-1].name)
+            result.append(_build_tool(reference.server, tool, prefixed=prefixed or tool["name"] in names))
+            names.add(tool["name"])
     return result
 
 
-def load_tools(servers: Sequence[Any], agent: Any) -> list[MCPTool]:
+def load_tools(servers: Sequence[Any], agent: Any, *, prefixed: bool = True) -> list[MCPTool]:
     """Load the tools of servers for an agent.
 
     Args:
         servers: What `Agent(mcps=)` accepts.
         agent: The agent, for tool filters.
+        prefixed: Whether the name of its server precedes a tool's.
 
     Raises:
         DefinitionError: A value does not describe a server.
         MCPServerError: A server is unreachable, or lacks a referenced tool.
     """
     references = [parse_reference(server) for server in servers]
-    return build_tools(references, [describe_tools(server, agent) for server in references])
+    return build_tools(references, [describe_tools(server, agent) for server in references], prefixed=prefixed)
 
 
-def _build_tool(server: MCPServer, description: PlainMapping, taken: Container[str]) -> MCPTool:
+def _build_tool(server: MCPServer, description: PlainMapping, *, prefixed: bool) -> MCPTool:
     name = str(description["name"])
     return MCPTool(
-        name=name if name not in taken else f"{server.name}_{name}",
+        name=f"{server.name}_{model_name(name)}" if prefixed else name,
         description=description.get("description") or description.get("title") or name,
         args_schema=from_json_schema(description.get("inputSchema") or {}, name=f"{name}Arguments"),
         server=server,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from crewgraph.definitions.base import UnknownKeyword
+from crewgraph.deprecations import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow
 
