@@ -113,7 +113,9 @@ INSTALLATIONS = {
 }
 
 UNTRIED = {
+    **{f'pip install --no-cache-dir "/crewgraph[{extras}]"': "in a Docker file" for extras in ("serve", "serve,queue")},
     'pip install ".[anthropic]"': "asks a provider's server",
+    'pip install "crewgraph[serve,mcp]"': "each is tried alone",
     'pip install "crewgraph[mem0]"': "asks a server",
     "pip install -e '.[dev]'": "a step of created projects, which `create` follows",
 }

@@ -28,7 +28,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_page_is_in_the_site_and_can_be_searched(site: Path):
     pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    pages |= {f"examples/{readme.parent.name}" for readme in (ROOT / "examples").glob("*/README.md")}
+    pages |= {f"notebooks/{notebook.stem}" for notebook in (ROOT / "notebooks").glob("*.ipynb")}
     assert {page for page in pages if not (site / page / "index.html").exists()} == set()
+    listed = re.findall(r"]\((.+)\)", (site / "llms.txt").read_text("utf-8"))
+    assert len(listed) > len(pages) and [path for path in listed if not (site / path).exists()] == []
     assert "run_or_resume" in (site / "search" / "search_index.json").read_text("utf-8")
 
 
@@ -46,10 +50,8 @@ def test_the_reference_shows_every_public_field_and_method(site: Path, page: str
 
 
 def _not_shown(path: str, shown: set[str]) -> list[str]:
-    owners = (
-        path,
-        path.replace("agent.Agent", "agent.BaseAgent"),
-    )  # an agent's inherited fields stand at the base class
+    # What they share with `Agent` and `Task` stands there.
+    owners = (path, path.replace("BaseAgent", "Agent").replace("ConditionalTask", "Task"))
     return sorted(name for name in public_names(path) if not any(f"{owner}.{name}" in shown for owner in owners))
 
 
