@@ -101,7 +101,7 @@ INSTALLATIONS = {
             "README.md",
             (),
             (
-                "python -m pip wheel -q --no-deps -w wheels $CHECKOUT",
+                "uv build -q -o wheels $CHECKOUT",
                 "uv venv -q apart",
                 f"uv pip install -q --python apart/bin/python --resolution {resolution} wheels/*.whl",
                 "env -u OPENAI_API_KEY apart/bin/python $CHECKOUT/examples/demo.py",

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Set
 from functools import partial, wraps
 from inspect import CO_VARKEYWORDS, iscoroutinefunction
 from pathlib import Path
@@ -39,13 +39,15 @@ _GRAPH_NOTE = "During task with name "
 def traced_to_the_caller(function: _T) -> _T:
     """Decorate a method so that tracebacks of its errors start at the caller's line and continue in the user's code."""
     method = cast("Callable[..., Any]", function)
+    keywords = None if method.__code__.co_flags & CO_VARKEYWORDS else {*_parameters(method)}
 
     if iscoroutinefunction(method):
 
         @wraps(method)
         async def awaited(*args: object, **options: object) -> object:
             with shortened():
-                _check_options(method, options)
+                if keywords is not None and not options.keys() <= keywords:
+                    raise _unknown_keyword(method, options.keys() - keywords)
                 return await method(*args, **options)
 
         return cast("_T", awaited)
@@ -53,25 +55,26 @@ def traced_to_the_caller(function: _T) -> _T:
     @wraps(method)
     def called(*args: object, **options: object) -> object:
         with shortened():
-            _check_options(method, options)
+            if keywords is not None and not options.keys() <= keywords:
+                raise _unknown_keyword(method, options.keys() - keywords)
             return method(*args, **options)
 
     return cast("_T", called)
 
 
-def _check_options(method: Callable[..., Any], options: Mapping[str, object]) -> None:
-    """Raise TypeError for a keyword that a method does not have, with what to write where it was meant as an input."""
+def _parameters(method: Callable[..., Any]) -> tuple[str, ...]:
     code = method.__code__
-    if code.co_flags & CO_VARKEYWORDS:
-        return
-    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    unknown = next((name for name in options if name not in known), None)
-    if unknown is None:
-        return
+    return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+
+def _unknown_keyword(method: Callable[..., Any], unknown: Set[str]) -> TypeError:
+    """Return the error for keywords that a method does not have, with what to write where they were meant as inputs."""
+    names, known = ", ".join(f"`{name}`" for name in sorted(unknown)), _parameters(method)
     advice = f"takes {', '.join(f'`{name}`' for name in known)}"
     if "inputs" in known:
-        advice = f"takes values for placeholders as one dict: `inputs={{{unknown!r}: ...}}`"
-    raise TypeError(f"`{method.__qualname__}` has no parameter `{unknown}`. It {advice}.")
+        values = ", ".join(f"{name!r}: ..." for name in sorted(unknown))
+        advice = f"takes values for placeholders as one dict: `inputs={{{values}}}`"
+    return TypeError(f"`{method.__qualname__}` has no parameter {names}. It {advice}.")
 
 
 def is_awaited() -> bool:

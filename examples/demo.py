@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +18,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from crewgraph import LLM, Agent, BaseLLM, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
+from crewgraph import LLM, Agent, BaseLLM, Crew, ScriptedLLM, Task, TaskOutput, ToolUse, __version__
 from crewgraph.runtime.runs.storage import DATABASE
 from crewgraph.settings import storage_dir
 from crewgraph.tools import tool
+
+os.environ.setdefault("CREWGRAPH_STORAGE_DIR", str(Path(tempfile.gettempdir()) / f"crewgraph-demo-{__version__}"))
 
 
 class Facts(BaseModel):

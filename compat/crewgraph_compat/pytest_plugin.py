@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Install crewgraph in place of crewai if the option is set.
+    """Install crewgraph in place of crewai if the option is set; packages in `src` can be imported, as under `crewgraph run`.
 
     Raises:
         pytest.UsageError: The real crewai is already imported.
@@ -37,6 +37,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         surface.install()
     except surface.CrewaiImported as error:
         raise pytest.UsageError(str(error)) from error
+    source = early_config.rootpath / "src"
+    if source.is_dir() and str(source) not in sys.path:
+        sys.path.append(str(source))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -1,5 +1,6 @@
 """The Typer application with all commands."""
 
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
 from crewgraph.cli.serve import serve
 from crewgraph.errors import CrewgraphError
 from crewgraph.schema import fault_text
+from crewgraph.text import suggestion
 from crewgraph.tracebacks import show_users_frames
 
 __all__ = ["app"]
@@ -36,6 +38,9 @@ class _Command(TyperCommand):
         except typer.BadParameter as error:
             if isinstance(error.__cause__, ValidationError):
                 error.message = _wrong_value(error.__cause__)
+            if " is not one of " in error.message:
+                written, *choices = re.findall("'([^']*)'", error.message)
+                error.message += suggestion(written, choices)
             if error.message or error.param is None:
                 raise
             what = str(getattr(error.param, "help", "")).rstrip(".")
@@ -141,14 +146,14 @@ app = _App(
 
 _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     run: ("run main.py", "run -m my_crew.main", "run"),
-    test: ("test --n_iterations 5 --input topic=rain",),
-    train: ("train --n_iterations 2 --input topic=rain",),
+    test: ("test --n_iterations 5 --inputs topic=rain",),
+    train: ("train --n_iterations 2 --inputs topic=rain",),
     chat: ("chat --target my_crew.crew:MyCrew",),
     create: ("create crew my_crew", "create flow my_flow --path projects"),
     where: ("where",),
     runs: ("runs --status open", "runs --limit 100 --json"),
-    log_tasks_outputs: ("log-tasks-outputs", "log-tasks-outputs --thread brest-1 --json"),
-    replay: ("replay --task_id write", 'replay --task_id 1 --thread brest-1 --inputs \'{"topic": "snow"}\''),
+    log_tasks_outputs: ("log-tasks-outputs", "log-tasks-outputs brest-1 --json"),
+    replay: ("replay --task_id write", "replay brest-1 --task_id 1 --inputs topic=snow"),
     diff: ("diff brest-1 brest-2",),
     eject: ("eject my_crew.crew:MyCrew --output graph.py",),
     resume: ("resume brest-1",),

@@ -21,18 +21,18 @@ __all__ = ["Inputs", "chat", "read_inputs", "reset_memories", "test", "train"]
 Inputs = Annotated[
     list[str] | None,
     typer.Option(
-        "--input",
+        "--inputs",
         "-i",
-        help="An input of the run, such as `topic=rain`; can be given several times. Or all inputs as a JSON object: "
+        help="An input of the run, such as `topic=rain`; can be given several times. Or inputs as a JSON object: "
         '`{"topic": "rain"}`.',
         show_default=False,
     ),
 ]
-"""The `--input` option of commands that run a crew."""
+"""The `--inputs` option of commands that run a crew."""
 
 
 def read_inputs(options: list[str] | None) -> dict[str, object]:
-    """Parse the values of `--input` into the inputs of a run.
+    """Parse the values of `--inputs` into the inputs of a run.
 
     Raises:
         RunError: A value is neither `name=value` nor a JSON object.
@@ -62,7 +62,7 @@ def _inputs_of(crew: Crew, options: list[str] | None, script: str, *arguments: o
 
     Args:
         crew: The crew.
-        options: The values of `--input`.
+        options: The values of `--inputs`.
         script: The script of CrewAI projects that does the same with the inputs of the project.
         arguments: The arguments that the script takes.
 
@@ -71,11 +71,11 @@ def _inputs_of(crew: Crew, options: list[str] | None, script: str, *arguments: o
     """
     needed = [] if options or crew.before_kickoff_callbacks else sorted(crew.fetch_inputs())
     if needed:
-        hints = [" ".join(f"`--input {name}=...`" for name in needed)]
+        hints = [" ".join(f"`--inputs {name}=...`" for name in needed)]
         if script in read_project(Path.cwd()).scripts:
             command = shlex.join(map(str, arguments))
             hints.append(f"use the inputs of the project's script with `crewgraph run {script} {command}`")
-        hints.append("leave the braces in the texts with `--input '{}'`")
+        hints.append("leave the braces in the texts with `--inputs '{}'`")
         names = ", ".join(f"`{name}`" for name in needed)
         raise RunError(f"the crew needs inputs, and none were given: {names}. Pass {', or '.join(hints)}.")
     return read_inputs(options)

@@ -103,7 +103,7 @@ class _State(StrEnum):
 
     queued = "queued"
     working = "working"
-    finished = "finished"
+    done = "done"
     failed = "failed"
     cancelled = "cancelled"
 

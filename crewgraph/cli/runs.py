@@ -1,22 +1,22 @@
 """Commands that work on stored runs: `crewgraph runs`, `diff`, `log-tasks-outputs`, `replay` and `where`."""
 
-import json
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
+from crewgraph.cli.crews import Inputs, read_inputs
 from crewgraph.cli.output import EXIT_PENDING, print_fields, print_json, print_line, print_table, print_text
 from crewgraph.cli.target import CrewTarget, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter
 from crewgraph.errors import RunError, StorageError
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainMapping
 from crewgraph.settings import storage_dir
 from crewgraph.text import shorten
 
@@ -94,19 +94,24 @@ def runs(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many runs to list at most.")] = 20,
     inside: Annotated[bool, typer.Option("--inside", help="Also list runs that methods of flows started.")] = False,
+    everywhere: Annotated[bool, typer.Option("--all", help="Also list runs of other projects.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     database: DatabaseFile = None,
 ) -> None:
-    """List the stored runs, the last updated first.
+    """List the stored runs of this directory's project, the last updated first.
+
+    In a directory without a project (`pyproject.toml`), lists those of all.
 
     A run is `working` in some process, `waiting` for an answer, `failed`, `abandoned` (its process ended before it did) or
     `done`. `--status open` lists the runs that can be resumed: the failed and the abandoned ones.
     """
     run_filter = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
     from crewgraph.runtime.runs.index import all_runs
+    from crewgraph.runtime.runs.metadata import project_labels
 
+    project = {} if everywhere or database is not None else project_labels()
     with open_database(database) as saver:
-        stored = all_runs(saver, run_filter)
+        stored = all_runs(saver, run_filter, project=project)
     if as_json:
         print_json([asdict(run) for run in stored])
     elif stored:
@@ -124,7 +129,10 @@ def runs(
         )
         print_table(columns, rows, no_wrap=("thread",))
     else:
-        print_text(f"no {status.value} runs" if status else "no runs")
+        kind = f"{status.value} runs" if status else "runs"
+        print_text(
+            f"no {kind} of this project; `crewgraph runs --all` lists those of others" if project else f"no {kind}"
+        )
 
 
 _EXCERPT = 80
@@ -201,9 +209,9 @@ def _diff_as_data(comparison: RunDiff) -> dict[str, object]:
 
 Thread = Annotated[
     str | None,
-    typer.Option("--thread", help="The thread id of the run. By default the latest run.", show_default=False),
+    typer.Argument(help="The thread id of the run. By default the latest run.", show_default=False),
 ]
-"""The `--thread` option of commands that work on one run of a crew."""
+"""The argument of commands that work on one run of a crew."""
 
 _TASK_FIELDS = ("id", "key")
 
@@ -218,13 +226,17 @@ def log_tasks_outputs(
     Each output is shown with the id of its task, which `crewgraph replay -t` takes.
     """
     from crewgraph.runtime.runs.index import all_runs
+    from crewgraph.runtime.runs.metadata import project_labels
     from crewgraph.runtime.runs.stored_run import stored_run
 
     with open_database(database) as saver:
         if thread is None:
-            latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
+            project = {} if database is not None else project_labels()
+            latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew", project)
             if not latest:
-                raise RunError("no crew runs are stored; `crewgraph where` shows the default database")
+                raise RunError(
+                    "no runs of this project's crews are stored; `crewgraph runs --all` lists those of others"
+                )
             thread = latest[0].thread_id
         run = stored_run(saver, thread)
     tasks = [_task_output(name, output) for name, output in run.finished.items()]
@@ -267,26 +279,20 @@ def replay(
         ),
     ],
     thread: Thread = None,
-    inputs: Annotated[
-        str | None,
-        typer.Option(
-            "--inputs",
-            help='A JSON object of inputs that replace those of the run, such as `{"topic": "rain"}`.',
-            show_default=False,
-        ),
-    ] = None,
+    inputs: Inputs = None,
     target: CrewTarget = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     database: RunDatabase = None,
 ) -> None:
     """Run a crew again, starting from one of its tasks.
 
-    The task and all tasks after it run again; the outputs of earlier tasks are taken from the stored run.
+    The task and all tasks after it run again, with the given inputs in place of the run's; the outputs of earlier tasks are
+    taken from the stored run.
     `crewgraph log-tasks-outputs` lists the ids of the tasks.
 
     Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.
     """
-    values = _parse_inputs(inputs)
+    values = read_inputs(inputs) if inputs else None
     crew = load_crew_target(target)
     with ExitStack() as stack:
         saver = None if database is None else stack.enter_context(open_database(database))
@@ -304,18 +310,6 @@ def replay(
     if isinstance(result, PendingCrew):
         print_line(f"Answer with `crewgraph approve {result.thread_id}`.", err=True)
         raise typer.Exit(EXIT_PENDING)
-
-
-def _parse_inputs(text: str | None) -> dict[str, object] | None:
-    if text is None:
-        return None
-    try:
-        value: object = json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"not valid JSON: {error}", param_hint="--inputs") from error
-    if not isinstance(value, dict):
-        raise typer.BadParameter('expected a JSON object, such as {"topic": "rain"}', param_hint="--inputs")
-    return cast("PlainDict", value)
 
 
 _BUSY_TIMEOUT = 5  # seconds

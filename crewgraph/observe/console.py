@@ -138,7 +138,7 @@ class ConsoleListener:
 
     Args:
         shows: Predicate on source and event that selects what is printed; None prints all events.
-        within: Returns the flow methods that enclose the current event, as a prefix of its scope.
+        within: Returns what encloses an event, such as the methods of flows, as a prefix of its scope.
         stream: Where to print; None for the `sys.stdout` of the moment.
     """
 
@@ -146,7 +146,7 @@ class ConsoleListener:
         self,
         *,
         shows: Callable[[object, BaseEvent], bool] | None = None,
-        within: Callable[[], str] | None = None,
+        within: Callable[[object, BaseEvent], str] | None = None,
         stream: TextIO | None = None,
     ) -> None:
         self._shows, self._within = shows, within
@@ -182,7 +182,7 @@ class ConsoleListener:
         line = event_lines(event)
         if line is None:
             return
-        scope = self._scope_name(line.scope)
+        scope = self._scope_name(line.scope, self._within(source, event) if self._within is not None else "")
         title = truncate_name(self._encodable(line.title), _TITLE_LIMIT)
         text = truncate_line(self._encodable(line.text), line.limit)
         body = truncate_block(self._encodable(line.body), line.body_limit)
@@ -200,8 +200,7 @@ class ConsoleListener:
                 self._broken = stream
                 _log.warning("the events of the run cannot be shown any longer, the run continues: %s", error)
 
-    def _scope_name(self, scope: str) -> str:
-        enclosing = self._within() if self._within is not None else ""
+    def _scope_name(self, scope: str, enclosing: str) -> str:
         if not enclosing:
             return truncate_name(self._encodable(scope), _SCOPE_LIMIT)
         is_nested = enclosing.rpartition(" > ")[2] != scope  # otherwise the event is the enclosing method's own

@@ -2,12 +2,13 @@
 
 import threading
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.flow.running import RUNNING, Running
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.events.base import BaseEvent
@@ -27,21 +28,31 @@ class _Screen:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._shown: Counter[int | str] = Counter()
+        self._runs = 0
+        """The number of shown runs that are in no other run."""
+
+        self._is_parallel = False
+        """Whether there were several since there was none: lines then tell their thread."""
+
         self._listener: ConsoleListener | None = None
 
-    def show(self, ids: set[int | str]) -> None:
+    def show(self, ids: set[int | str], runs: int) -> None:
         from crewgraph.observe.console import ConsoleListener
 
         with self._lock:
             self._shown.update(ids)
+            self._runs += runs
+            self._is_parallel = self._is_parallel or self._runs > 1
             if self._listener is None:
                 # rich is loaded only if a console is shown.
                 self._listener = ConsoleListener(shows=self._shows, within=self._within)
                 self._listener.attach(crewai_event_bus)
 
-    def hide(self, ids: set[int | str]) -> None:
+    def hide(self, ids: set[int | str], runs: int) -> None:
         with self._lock:
             self._shown -= Counter(ids)
+            self._runs -= runs
+            self._is_parallel = self._is_parallel and self._runs > 0
             if not self._shown and self._listener is not None:
                 self._listener.detach()
                 self._listener = None
@@ -68,8 +79,29 @@ class _Screen:
                 yield running
             running = running.outer
 
-    def _within(self) -> str:
-        return " > ".join(f"{item.run.name}.{item.method}" for item in reversed(list(self._enclosing())))
+    def _within(self, source: object, event: BaseEvent) -> str:
+        """The flow methods around an event, and where runs are parallel, in front of them the beginning of its thread."""
+        enclosing = list(self._enclosing())
+        names = [f"{item.run.name}.{item.method}" for item in reversed(enclosing)]
+        if self._is_parallel and (thread := _thread_of(source, event, enclosing)):
+            names.insert(0, thread[:_THREAD_CHARACTERS])
+        return " > ".join(names)
+
+
+_THREAD_CHARACTERS = 8
+
+
+def _thread_of(source: object, event: BaseEvent, enclosing: Sequence[Running]) -> str | None:
+    if enclosing:
+        return enclosing[-1].run.thread_id or enclosing[-1].run.flow_id
+    if thread := getattr(event, "thread_id", None) or getattr(source, "flow_id", None):
+        return thread
+    from langgraph.config import get_config
+
+    try:
+        return get_config().get("configurable", {}).get("thread_id")
+    except RuntimeError:  # outside of nodes
+        return None
 
 
 _screen = _Screen()
@@ -97,11 +129,12 @@ def flow_console(flow: "FlowDefinition") -> AbstractContextManager[None] | None:
 
 @contextmanager
 def _on_console(ids: set[int | str]) -> Generator[None]:
-    _screen.show(ids)
+    runs = int(RUNNING.get() is None and AROUND.get().notes is None)
+    _screen.show(ids, runs)
     try:
         yield
     finally:
-        _screen.hide(ids)
+        _screen.hide(ids, runs)
 
 
 class _Logs:

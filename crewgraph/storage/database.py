@@ -22,7 +22,7 @@ from crewgraph.core.loops.bridge import in_thread, refuses_blocking
 from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.disk import absolute_path, private_file
 from crewgraph.errors import StorageError
-from crewgraph.formats import FORMAT, check_format
+from crewgraph.formats import check_format
 from crewgraph.redaction import redacted_logger
 
 __all__ = [
@@ -153,6 +153,9 @@ class DatabaseSchema(NamedTuple):
     application_id: int
     """`PRAGMA application_id` of the file: files of other programs are never touched."""
 
+    format: int
+    """The number of the format, `PRAGMA user_version`."""
+
     tables: str
     """The statements that create the tables, separated by `;`."""
 
@@ -179,7 +182,7 @@ class DatabaseSchema(NamedTuple):
             for statement in self.tables.split(";"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {self.application_id}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute(f"PRAGMA user_version = {self.format}")
         connection.execute("COMMIT")
 
     def _is_empty(self, connection: sqlite3.Connection, path: str) -> bool:
@@ -195,6 +198,7 @@ class DatabaseSchema(NamedTuple):
             version,
             f"The {self.errors.noun} `{path}`",
             "Else move the file away, with its `-wal` and `-shm` files, or set CREWGRAPH_STORAGE_DIR to another folder.",
+            self.format,
         )
         return False
 

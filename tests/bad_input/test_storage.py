@@ -360,7 +360,7 @@ def test_a_database_that_is_read_only_can_be_read(mode: Mode, is_open_elsewhere:
                 assert [step.thread_id for step in steps] == ["t"] * len(steps) != []
                 with pytest.raises(StorageError, match="is read-only" if is_open_elsewhere else "cannot be written"):
                     mode.kickoff(solo(ScriptedLLM([])), checkpointer=reading)
-            for command in (["runs"], ["log-tasks-outputs", "--thread", "t"], ["diff", "t", "t"]):
+            for command in (["runs"], ["log-tasks-outputs", "t"], ["diff", "t", "t"]):
                 ran = CliRunner().invoke(app, [*command, "--database", str(folder / "runs.db")])
                 assert ran.exit_code == 0, ran.output
                 assert "t" in ran.output

@@ -93,7 +93,7 @@ def test_a_replay_that_asks_shows_the_question_and_how_to_answer(office: Python)
     office("office.py", "office", "t")
     approve(office, "t", "--yes")
     approve(office, "t", "--answer", "")
-    ran = office("-m", "crewgraph", "replay", "-t", "pay", "--thread", "t", "--target", "office.py:office")
+    ran = office("-m", "crewgraph", "replay", "-t", "pay", "t", "--target", "office.py:office")
     thread = ran.stderr.split()[1]
     assert ran.returncode == 3 and ran.stderr == f"run {thread}\nAnswer with `crewgraph approve {thread}`.\n"
     assert ran.stdout == (

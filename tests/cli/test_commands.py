@@ -78,7 +78,7 @@ def test_a_missing_argument_is_named_in_one_line_with_an_example(python: Python)
 
 
 WRONG = {
-    ("create", "crow", "birds"): "Invalid value for 'kind': 'crow' is not one of 'crew', 'flow'.",
+    ("create", "crow", "birds"): "Invalid value for 'kind': 'crow' is not one of 'crew', 'flow'. Did you mean `crew`?",
     ("runs", "--status", "lost"): "Invalid value for '--status': 'lost' is not one of "
     "'working', 'waiting', 'failed', 'abandoned', 'done', 'open'.",
     ("runs", "--limit", "few"): "Invalid value for '--limit': 'few' is not a whole number.",

@@ -53,7 +53,7 @@ def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
     assert pyproject["project"]["name"] == "my-crew"
     assert pyproject["project"]["scripts"] == {"my-crew": "my_crew.main:main"}
     served = json.loads((folder / "langgraph.json").read_text("utf-8"))["graphs"]
-    assert served == {"my_crew": "./src/my_crew/graph.py:graph"}
+    assert served == {"MyCrew" if kind == "crew" else "MyCrewFlow": "./src/my_crew/graph.py:graph"}
     look = (
         "from crewgraph.cli.target import load_target\n"
         f"print(load_target({pyproject['tool']['crewgraph']['target']!r}).name)\n"

@@ -69,15 +69,15 @@ if __name__ == "__main__":
 COMMANDS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("runs",), 0),
     (("runs", "--json"), 0),
-    (("log-tasks-outputs", "--thread", "b"), 0),
-    (("log-tasks-outputs", "--thread", "b", "--json"), 0),
+    (("log-tasks-outputs", "b"), 0),
+    (("log-tasks-outputs", "b", "--json"), 0),
     (("diff", f"a {WILD}", "b"), 0),
     (("diff", f"a {WILD}", "b", "--json"), 0),
     (("diff", "b", f"missing {WILD}"), 1),
-    (("replay", "-t", "0", "--thread", "b", "--target", "team.py:crew"), 0),
-    (("replay", "-t", "0", "--thread", "b", "--target", "team.py:crew", "--json"), 0),
-    (("replay", "-t", "0", "--thread", "b", "--target", "team.py:bursting"), 1),
-    (("replay", "-t", "0", "--thread", "b", "--target", "team.py:failing"), 1),
+    (("replay", "-t", "0", "b", "--target", "team.py:crew"), 0),
+    (("replay", "-t", "0", "b", "--target", "team.py:crew", "--json"), 0),
+    (("replay", "-t", "0", "b", "--target", "team.py:bursting"), 1),
+    (("replay", "-t", "0", "b", "--target", "team.py:failing"), 1),
     (("approve",), 0),
     (("approve", "waiting", "--target", "team.py:asking"), 3),
     (("approve", "waiting", "--target", "team.py:asking", "--answer", f"longer {WILD}"), 3),
@@ -116,16 +116,16 @@ def test_no_command_prints_a_control_character(wild: Python) -> None:
 
 
 def test_the_outputs_of_runs_are_shown_escaped_and_are_exact_as_json(wild: Python) -> None:
-    shown = wild("-m", "crewgraph", "replay", "-t", "0", "--thread", "b", "--target", "team.py:crew").stdout
+    shown = wild("-m", "crewgraph", "replay", "-t", "0", "b", "--target", "team.py:crew").stdout
     assert shown.endswith(r"answer \x1b]0;owned\x07\x1b[2Jmid\rdle\x9b31m\u202eback\x7f\u2028end" "\n")
-    data = wild("-m", "crewgraph", "log-tasks-outputs", "--thread", "b", "--json").stdout
+    data = wild("-m", "crewgraph", "log-tasks-outputs", "b", "--json").stdout
     assert json.loads(data)["tasks"][0]["output"] == f"answer {WILD}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are Unix's")
 def test_a_terminal_gets_no_control_character_but_those_of_columns_and_colors(wild: Python, tmp_path: Path) -> None:
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
-    for arguments in (("runs",), ("log-tasks-outputs", "--thread", "b"), ("diff", f"a {WILD}", "b"), ("approve",)):
+    for arguments in (("runs",), ("log-tasks-outputs", "b"), ("diff", f"a {WILD}", "b"), ("approve",)):
         master, slave = os.openpty()
         program = processes.Popen(
             [sys.executable, "-m", "crewgraph", *arguments],

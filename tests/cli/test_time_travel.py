@@ -129,13 +129,11 @@ def test_the_outputs_of_the_latest_run_are_reported_and_an_id_is_replayed(team: 
 def test_a_replay_takes_names_keys_threads_and_inputs(team: Python):
     team("team.py", "first", "rain", WHO="a")
     team("team.py", "second", "snow", WHO="b")
-    key = read_json(team, "log-tasks-outputs", "--thread", "first")["tasks"][2]["key"]
+    key = read_json(team, "log-tasks-outputs", "first")["tasks"][2]["key"]
     for option, name in (("-t", "three"), ("--task_id", key), ("--task-id", "2")):
-        result = read_json(
-            team, "replay", option, name, "--thread", "first", "--inputs", '{"topic": "hail"}', *TARGET, WHO="c"
-        )
+        result = read_json(team, "replay", option, name, "first", "--inputs", '{"topic": "hail"}', *TARGET, WHO="c")
         assert [task["output"] for task in result["tasks"]] == ["[one] by a", "[two] by a", "[three] by c"]
-        assert read_json(team, "log-tasks-outputs", "--thread", result["thread_id"])["inputs"] == {"topic": "hail"}
+        assert read_json(team, "log-tasks-outputs", result["thread_id"])["inputs"] == {"topic": "hail"}
 
 
 def test_a_replay_that_fails_can_be_resumed(team: Python):
@@ -144,16 +142,34 @@ def test_a_replay_that_fails_can_be_resumed(team: Python):
     assert [run["status"] for run in read_json(team, "runs")] == ["failed", "done"]
 
 
+def test_a_project_lists_its_own_runs_and_others_on_request(team: Python, tmp_path: Path):
+    team("team.py", "other", "rain")
+    (tmp_path / "pyproject.toml").write_text("", "utf-8")
+    assert team(*CREWGRAPH, "runs").stdout == "no runs of this project; `crewgraph runs --all` lists those of others\n"
+    assert "no runs of this project's crews" in team(*CREWGRAPH, "log-tasks-outputs").stderr
+    team("team.py", "own", "rain")
+    assert [run["thread_id"] for run in read_json(team, "runs")] == ["own"]
+    assert [run["thread_id"] for run in read_json(team, "runs", "--all")] == ["own", "other"]
+    assert read_json(team, "log-tasks-outputs")["thread_id"] == "own"
+
+
+def test_a_crew_without_a_name_is_listed_by_the_file_of_its_program(team: Python, tmp_path: Path):
+    program = (tmp_path / "team.py").read_text("utf-8").replace('name="team"', "name=None")
+    (tmp_path / "desk.py").write_text(program, "utf-8")
+    team("desk.py", "first", "rain")
+    assert [run["name"] for run in read_json(team, "runs")] == ["desk"]
+
+
 def test_a_bad_replay_is_refused(team: Python):
     done = team(*CREWGRAPH, "replay", "-t", "two", *TARGET)
     assert done.returncode == 1 and "no run of crew `team` is stored" in done.stderr
     team("team.py", "first", "rain")
     for arguments, status, why in (
         (("-t", "four", *TARGET), 1, "`four` matches none of the crew's tasks"),
-        (("-t", "two", "--thread", "x", *TARGET), 1, "no run of thread `x`"),
+        (("-t", "two", "x", *TARGET), 1, "no run of thread `x`"),
         (TARGET, 2, "task"),
-        (("-t", "two", "--inputs", "{", *TARGET), 2, "not valid JSON"),
-        (("-t", "two", "--inputs", "[]", *TARGET), 2, "expected a JSON object"),
+        (("-t", "two", "--inputs", "{", *TARGET), 1, "not valid JSON"),
+        (("-t", "two", "--inputs", "[]", *TARGET), 1, "expected `name=value` or a JSON object"),
     ):
         done = team(*CREWGRAPH, "replay", *arguments)
         assert (done.returncode, done.stdout) == (status, ""), arguments
@@ -169,11 +185,11 @@ def test_a_replay_finds_the_only_crew_of_the_folder(team: Python):
 
 def test_the_outputs_of_no_run_and_of_a_flow_are_refused(team: Python):
     team("team.py", "first", "rain")
-    done = team(*CREWGRAPH, "log-tasks-outputs", "--thread", "x")
+    done = team(*CREWGRAPH, "log-tasks-outputs", "x")
     assert done.returncode == 1 and "no run of thread `x`" in done.stderr
     team("team.py", "flow")
     flow = next(run for run in read_json(team, "runs") if run["kind"] == "flow")
-    done = team(*CREWGRAPH, "log-tasks-outputs", "--thread", flow["thread_id"])
+    done = team(*CREWGRAPH, "log-tasks-outputs", flow["thread_id"])
     assert done.returncode == 1 and "holds a run of flow `Week`, not of a crew" in done.stderr
     # The latest run of a crew is the one inside that flow.
     assert read_json(team, "log-tasks-outputs")["inputs"] == {"topic": "hail"}

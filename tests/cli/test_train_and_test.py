@@ -43,7 +43,7 @@ def test_a_crew_is_tested(python: Python):
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
     terminal, child_end = os.openpty()
-    options = ["-n", "1", "-f", "x.pkl", "--target", "team.py:crew", "--input", '{"word": "hello"}']
+    options = ["-n", "1", "-f", "x.pkl", "--target", "team.py:crew", "--inputs", '{"word": "hello"}']
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     with processes.Popen(
         [sys.executable, "-m", "crewgraph", "train", *options],
@@ -132,8 +132,8 @@ def test_a_training_that_is_left_says_how_to_continue(tmp_path: Path, ends: str,
 @pytest.mark.parametrize(("command", "arguments"), [("test", "3 MODEL"), ("train", "5 trained_agents_data.json")])
 def test_a_crew_that_needs_inputs_is_not_run_without(python: Python, tmp_path: Path, command: str, arguments: str):
     run = ("-m", "crewgraph", command, "--target", "team.py:crew")
-    missing = "Error: the crew needs inputs, and none were given: `word`. Pass `--input word=...`, or "
-    braces = "leave the braces in the texts with `--input '{}'`.\n"
+    missing = "Error: the crew needs inputs, and none were given: `word`. Pass `--inputs word=...`, or "
+    braces = "leave the braces in the texts with `--inputs '{}'`.\n"
     assert python(*run).stderr == missing + braces
     (tmp_path / "pyproject.toml").write_text(f'[project.scripts]\n{command} = "main:{command}"\n')
     script = f"use the inputs of the project's script with `crewgraph run {command} {arguments}`, or "

@@ -55,6 +55,13 @@ def test_they_run_with_the_setting_of_a_project(tmp_path: Path):
     assert "2 passed" in _pytest(tmp_path).stdout
 
 
+def test_the_package_of_a_project_is_found_in_its_folder_src(tmp_path: Path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "weather.py").write_text("")
+    (tmp_path / "test_weather.py").write_text("def test_weather():\n    import weather\n")
+    assert "3 passed" in _pytest(tmp_path, "--crewgraph").stdout
+
+
 def test_they_run_in_workers(tmp_path: Path):
     pytest.importorskip("xdist")
     done = _pytest(tmp_path, "--crewgraph", "-p", "xdist", "-n", "2")

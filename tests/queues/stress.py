@@ -269,7 +269,7 @@ def _judge_stops(outcome: Stops, found: dict[str, JobInfo], effects: dict[str, l
     for key, info in found.items():
         how, made = key.partition("-")[0], effects.get(key, [])
         if how not in EXITS:
-            if info.state != "finished" or set(made) != set(TASKS):
+            if info.state != "done" or set(made) != set(TASKS):
                 outcome.lost.append(f"{key} is {info.state} after {made}: {info.error}")
             elif made != list(TASKS):
                 outcome.repeated.append(f"{key}: {made}")
@@ -358,7 +358,7 @@ def _judge_replacements(outcome: Replacements, found: Sequence[JobInfo], effects
         if info.thread_id.startswith("poison"):
             if info.state != "failed" or "died" not in str(info.error):
                 outcome.wrong.append(told)
-        elif info.state != "finished":
+        elif info.state != "done":
             outcome.lost.append(told)
         elif not made_once(effects[info.thread_id], LONG):
             outcome.repeated.append(f"{info.thread_id}: {effects[info.thread_id]}")

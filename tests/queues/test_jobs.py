@@ -212,7 +212,7 @@ def test_a_failure_is_tried_again_and_continues_where_it_failed(call: Caller, qu
     assert (call(job, "result", 10).raw, len(llm.requests)) == ("second", 3)
     assert call(job, "error") == "ConnectionError: down, key ***"
     (info,) = queue.jobs()
-    assert (info.state, info.attempts, info.failures, info.queue) == ("finished", 2, 1, "crew:desk")
+    assert (info.state, info.attempts, info.failures, info.queue) == ("done", 2, 1, "crew:desk")
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
@@ -262,7 +262,7 @@ def test_what_fails_too_often_is_a_dead_letter_that_can_be_put_back(
     assert not call(job, "retry")
     work(made, until_ended=[job])
     assert (call(job, "result", 10).raw, len(llm.requests)) == ("second", 4)
-    assert (queue.jobs("failed"), [done.state for done in queue.jobs()]) == ([], ["finished"])
+    assert (queue.jobs("failed"), [done.state for done in queue.jobs()]) == ([], ["done"])
 
 
 def test_what_would_fail_the_same_way_is_not_tried_again(queue: Queue, work: Callable[..., None]):
@@ -347,7 +347,7 @@ def test_only_what_a_worker_can_run_is_given_to_it(queue: Queue):
     desk().enqueue({"topic": "x"}, thread_id="of the crew", queue=queue)
     Doubling().enqueue({"x": 1}, thread_id="of the flow", queue=queue)
     asyncio.run(QueueWorker(queue, [Doubling]).run(wait=False))
-    assert {job.thread_id: job.state for job in queue.jobs()} == {"of the crew": "queued", "of the flow": "finished"}
+    assert {job.thread_id: job.state for job in queue.jobs()} == {"of the crew": "queued", "of the flow": "done"}
 
 
 def named(name: str, answer: str = "x") -> Crew:
@@ -516,4 +516,4 @@ def test_a_worker_that_ends_with_the_last_job_deletes_old_ones_and_can_run_again
     for name in ("first", "second"):
         made.enqueue(thread_id=name, queue=queue)
         asyncio.run(worker.run(wait=False))
-        assert [(info.thread_id, info.state) for info in queue.jobs()] == [(name, "finished")]
+        assert [(info.thread_id, info.state) for info in queue.jobs()] == [(name, "done")]

@@ -270,8 +270,8 @@ def test_the_commands_list_retry_and_cancel(queue: Queue, database: str, tmp_pat
     assert "working on `crew:office`, 4 at a time" in done.stderr
     assert "Thread `a` of `crew:office` is done" in done.stderr
     listed = command("jobs").stdout
-    assert all(word in listed for word in ("thread", "a", "crew:office", "finished"))
-    assert '"state": "finished"' in command("jobs", "--json").stdout
+    assert all(word in listed for word in ("thread", "a", "crew:office", "done"))
+    assert '"state": "done"' in command("jobs", "--json").stdout
     no_queue = {name: value for name, value in os.environ.items() if name != "CREWGRAPH_QUEUE"}
     line = processes.command("-m", "crewgraph", "jobs")
     refused = subprocess.run(line, capture_output=True, text=True, env=no_queue, cwd=tmp_path, check=False, timeout=120)

@@ -79,7 +79,7 @@ def crew_of(number: int) -> Crew:
 
 @pytest.mark.parametrize(
     ("tasks", "stored", "own", "bound"),
-    [(1, False, 530, 1320), (1, True, 785, 1775), (100, False, 371, 1030), (100, True, 490, 1330)],
+    [(1, False, 530, 1320), (1, True, 785, 1785), (100, False, 371, 1030), (100, True, 490, 1330)],
     ids=["one, not stored", "one, stored", "of a hundred, not stored", "of a hundred, stored"],
 )
 def test_a_task_costs_what_it_uses(tmp_path: Path, tasks: int, stored: bool, own: int, bound: int):

@@ -1,5 +1,6 @@
 """What a verbose run shows."""
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -70,3 +71,18 @@ def test_the_work_of_a_coworker_is_shown_under_the_task_and_the_coworkers_role(
     made = Crew(agents=[boss, writer], tasks=[task("report", boss)], verbose=True)
     mode.kickoff(made, {"topic": "Tide"})
     assert "[report > Tide writer] agent started" in capsys.readouterr().out
+
+
+def test_lines_of_parallel_runs_tell_their_thread(capsys: pytest.CaptureFixture[str]):
+    team = crew(task("write", agent(ScriptedLLM(["done"] * 3))), verbose=True)
+
+    async def both():
+        await asyncio.gather(*(team.akickoff(thread_id=f"run-{number}") for number in range(2)))
+
+    asyncio.run(both())
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.partition("]")[0] for line in lines[1:]} == {
+        f"[run-{number} > {scope}" for number in range(2) for scope in ("crew", "write")
+    }
+    team.kickoff()
+    assert "[write] task started" in capsys.readouterr().out

@@ -75,7 +75,7 @@ def test_an_index_of_another_format_is_left_alone(tmp_path: Path, monkeypatch: p
     index, file = GrowingIndex(2), tmp_path / "vectors"
     index.add([1], np.ones((1, 2), np.float32))
     with monkeypatch.context() as patched:
-        patched.setattr("crewgraph.storage.vectors.index.FORMAT", 5)
+        patched.setattr("crewgraph.storage.vectors.index.STORE_FORMAT", 5)
         index.save(file)
     before = file.read_bytes()
     with pytest.raises(OtherFormat, match=r"The vector index `.*vectors` has format 5"):

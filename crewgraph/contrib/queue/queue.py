@@ -86,7 +86,7 @@ class Job:
     def status(self) -> JobStatus:
         """Return the status of the run."""
         job = self._job()
-        if job is not None and (state := state_of(job)) != "finished":
+        if job is not None and (state := state_of(job)) != "done":
             return state
         run = self._run()
         if run is None:
@@ -269,7 +269,7 @@ class JobInfo:
     """What it runs: "crew:NAME" or "flow:NAME"; a long name is shortened, and ends with a digest."""
 
     state: JobState
-    """"finished" means that the run is done or waits for an answer."""
+    """"done" means that the run is done or waits for an answer."""
 
     attempts: int
     failures: int

@@ -71,12 +71,12 @@ Definition = Crew | Flow[Any] | type[Flow[Any]] | Callable[[], Any]
 """What a job runs: a crew, a flow, a flow class, or a function without parameters that returns one of them."""
 
 
-JobState = Literal["queued", "working", "finished", "failed", "cancelled"]
+JobState = Literal["queued", "working", "done", "failed", "cancelled"]
 
 STATES: Mapping[str, JobState] = {
     "todo": "queued",
     "doing": "working",
-    "succeeded": "finished",
+    "succeeded": "done",
     "failed": "failed",
     "cancelled": "cancelled",
     "aborted": "cancelled",

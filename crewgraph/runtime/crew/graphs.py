@@ -20,7 +20,7 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.revision import Revision
 from crewgraph.definitions.task.output import set_fields
 from crewgraph.errors import CompileError
-from crewgraph.runtime.runs.metadata import crew_labels
+from crewgraph.runtime.runs.metadata import crew_labels, program_labels
 from crewgraph.runtime.runs.storage import checkpointer_of_graph
 
 __all__ = ["CrewGraph", "Graph", "compile_crew", "graph_of"]
@@ -136,7 +136,10 @@ def _checked(crew: CrewDefinition, lessons: TrainingData, checkpointer: Any, gra
     graph, tasks, planning = compiled
     needs = needs_of(crew, tasks, planning)
     revision = Revision([crew, *needs.agents, *crew.tasks])
-    return CrewGraph(graph, tasks, planning, needs, revision, crew_labels(crew.name, tasks))
+    labels = crew_labels(crew.name, tasks)
+    return CrewGraph(
+        graph, tasks, planning, needs, revision, labels if checkpointer is False else program_labels(labels)
+    )
 
 
 def _refuse_in_training(crew: CrewDefinition) -> None:

@@ -53,7 +53,7 @@ from crewgraph.runtime.execution import (
 )
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
-from crewgraph.runtime.runs.metadata import FLOW_NAME
+from crewgraph.runtime.runs.metadata import FLOW_NAME, project_labels
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for, checkpointer_of_graph
 from crewgraph.schema import PlainDict
@@ -458,7 +458,7 @@ def unknown_run(flow: "FlowDefinition", flow_id: str) -> UnknownRun:
 
 def metadata_of(graph: FlowGraph) -> dict[str, object]:
     """Return the metadata in the checkpoints of a graph."""
-    return {FLOW_NAME: graph.flow.flow_name}
+    return {FLOW_NAME: graph.flow.flow_name, **project_labels()}
 
 
 def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[GraphState]:

@@ -26,7 +26,7 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import UnknownRun
-from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, PROGRAM, crew_labels
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
 from crewgraph.schema import PlainDict, PlainMapping
@@ -113,16 +113,22 @@ def _read_runs(saver: Any, query: _Query) -> Program[list[RunInfo]]:
     return query.select(found, claim_keeper(saver))
 
 
-def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> list[RunInfo]:
+def all_runs(
+    saver: object, run_filter: RunFilter, kind: str | None = None, project: Mapping[str, object] | None = None
+) -> list[RunInfo]:
     """Return the runs of all crews and flows, read without their definitions, most recently written first.
 
     Args:
         saver: the checkpointer; None returns an empty list.
         run_filter: which runs to return.
         kind: "crew" or "flow"; None for both.
+        project: the labels of a project (`project_labels`), for its runs only.
     """
     query = _Query(
-        labels={}, to_info=partial(_info_of_any, kind), run_filter=run_filter, reads_channel=_is_status_channel
+        labels=project or {},
+        to_info=partial(_info_of_any, kind),
+        run_filter=run_filter,
+        reads_channel=_is_status_channel,
     )
     return drive(_read(saver, query))
 
@@ -226,7 +232,10 @@ def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
     metadata: Mapping[str, object] = latest.checkpoint.metadata
     if FLOW_NAME in metadata:
         return _flow_info(latest) if kind != "crew" else None
-    return _crew_info({}, latest) if CREW_NAME in metadata and kind != "flow" else None
+    if CREW_NAME not in metadata or kind == "flow":
+        return None
+    info = _crew_info({}, latest)
+    return replace(info, name=str(metadata.get(PROGRAM, info.name)))
 
 
 def _flow_info(latest: LatestCheckpoint) -> RunInfo:

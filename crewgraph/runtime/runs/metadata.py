@@ -1,10 +1,13 @@
 """The metadata that identify the run of a checkpoint. They are stored with every step, so there are few keys."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.digests import digest
+from crewgraph.core.loops.bridge import off_loop
 
 __all__ = [
     "CREW_GRANULARITY",
@@ -12,7 +15,11 @@ __all__ = [
     "CREW_TASKS",
     "FLOW_NAME",
     "FORKED_FROM",
+    "PROGRAM",
+    "PROJECT",
     "crew_labels",
+    "program_labels",
+    "project_labels",
     "stored_crew_name",
     "without_labels",
 ]
@@ -33,6 +40,12 @@ CREW_GRANULARITY = "crewgraph_granularity"
 FORKED_FROM = "crewgraph_forked_from"
 """The thread that a crew's run was forked from; only in the run's first checkpoint."""
 
+PROJECT = "crewgraph_project"
+"""A digest of the folder of the project in which the run was started."""
+
+PROGRAM = "crewgraph_program"
+"""The program that runs a crew without a name: its file, without `.py`."""
+
 _NODE_LABELS = ("task", "agent_role")
 _NAMELESS = (None, "", "crew")
 
@@ -42,6 +55,27 @@ def crew_labels(name: str | None, tasks: Sequence[TaskBinding]) -> dict[str, obj
     if name not in _NAMELESS:
         return {CREW_NAME: name}
     return {CREW_NAME: stored_crew_name(name), CREW_TASKS: _digest_of(tuple([binding.slug for binding in tasks]))}
+
+
+def program_labels(labels: Mapping[str, object]) -> dict[str, object]:
+    """Return the labels of a crew with those of the program and the project that run it, which do not identify its runs."""
+    file = Path(getattr(sys.modules["__main__"], "__file__", None) or "")
+    is_named = CREW_TASKS in labels and file.suffix == ".py" and file.stem != "__main__"
+    return {**labels, **({PROGRAM: file.stem} if is_named else {}), **project_labels()}
+
+
+def project_labels() -> dict[str, object]:
+    """Return the metadata of runs that are started in a project: in or below a folder with a `pyproject.toml`; else none."""
+    folder = off_loop(_project_folder)
+    return {} if folder is None else {PROJECT: digest(str(folder))[:12]}
+
+
+def _project_folder() -> Path | None:
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return None
+    return next((folder for folder in (here, *here.parents) if (folder / "pyproject.toml").is_file()), None)
 
 
 @lru_cache(maxsize=256)
@@ -56,5 +90,5 @@ def stored_crew_name(name: str | None) -> str:
 
 def without_labels(metadata: Mapping[str, object]) -> dict[str, object]:
     """Return metadata without the keys that identify a run, for use by a nested run."""
-    own = (FLOW_NAME, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_NODE_LABELS)
+    own = (FLOW_NAME, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, PROJECT, PROGRAM, *_NODE_LABELS)
     return {name: value for name, value in metadata.items() if name not in own}

@@ -9,6 +9,7 @@
 - `payloads`: the serialized values of channels.
 """
 
+from crewgraph.formats import FORMAT
 from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
 
 __all__ = ["CHECKPOINT_SCHEMA", "damaged_checkpoints"]
@@ -76,6 +77,7 @@ CREATE TABLE claims (
 CHECKPOINT_SCHEMA = DatabaseSchema(
     errors=_ERRORS,
     application_id=0x43575247,  # "CWRG"
+    format=FORMAT,
     tables=_TABLES,
     probe="SELECT no FROM lineages LIMIT 1",
 )

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from langgraph.store.base import InvalidNamespaceError, MatchCondition
 
+from crewgraph.formats import STORE_FORMAT
 from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
 
 __all__ = [
@@ -73,6 +74,7 @@ _STORE_ERRORS = DatabaseErrors(
 STORE_SCHEMA = DatabaseSchema(
     errors=_STORE_ERRORS,
     application_id=0x43575353,  # "CWSS"
+    format=STORE_FORMAT,
     tables=_TABLES,
     probe="SELECT id FROM entries LIMIT 1",
 )

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError, TornIndex, VectorInvalid
-from crewgraph.formats import FORMAT, check_format
+from crewgraph.formats import STORE_FORMAT, check_format
 
 __all__ = ["GrowingIndex", "Ids", "Scores", "Vectors", "uninterrupted"]
 
@@ -254,7 +254,7 @@ class GrowingIndex:
         data = memoryview(_faiss.rev_swig_ptr(written.data.data(), written.data.size()))
         for start in range(0, len(data), _CHUNK):
             write(data[start : start + _CHUNK])
-        write(_END.pack(_MAGIC, FORMAT, self.dims, generation, file.tell()))
+        write(_END.pack(_MAGIC, STORE_FORMAT, self.dims, generation, file.tell()))
         file.write(_CHECKSUM.pack(checksum))
 
 
@@ -314,7 +314,9 @@ def _read_index(file: BinaryIO, dims: int) -> tuple[Any, int]:
     _, form, found_dims, generation, length = _END.unpack(end[: _END.size])
     if length != size or _checksum(file, size + _END.size) != _CHECKSUM.unpack(end[_END.size :])[0]:
         raise _Torn("its checksum is wrong")
-    check_format(form, f"The vector index `{file.name}`", "Delete the file; it is rebuilt from the vectors.")
+    check_format(
+        form, f"The vector index `{file.name}`", "Delete the file; it is rebuilt from the vectors.", STORE_FORMAT
+    )
     if found_dims != dims:
         raise _Torn(f"its vectors have {found_dims} dimensions, not {dims}")
     try:
