@@ -180,12 +180,12 @@ def without_strategy(value: Any, name: str) -> Any:
     Raises:
         ValueError: the strategy has several models.
     """
-    kind = type(value)
+    kind = value.__class__
     if not (kind.__module__.startswith("langchain.agents.") and kind.__name__.endswith("Strategy")):
         return value
-    if isinstance(value.schema, (type, Mapping)):
-        return value.schema
-    raise ValueError(f"`{name}` takes one model, not {value.schema}. Make one with a field for each of them.")
+    if not isinstance(value.schema, (type, Mapping)):
+        raise ValueError(f"`{name}` takes one model, not {value.schema}. Make one with a field for each of them.")
+    return value.schema
 
 
 def _makes_objects(model: Any) -> bool:

@@ -88,9 +88,10 @@ def function_of(tool: Any) -> Any:
 
 def tool_of_retriever(value: Any) -> Any:
     """Return the tool that searches with a LangChain retriever; None for anything else."""
-    if not callable(getattr(type(value), "_get_relevant_documents", None)):
+    kind = value.__class__
+    if not callable(getattr(kind, "_get_relevant_documents", None)):
         return None
-    name = value.name or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(value).__name__).lower()
+    name = value.name or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
     return load("langchain_core.tools").create_retriever_tool(value, name, "Search the documents.")
 
 

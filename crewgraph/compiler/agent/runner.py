@@ -203,9 +203,9 @@ class AgentRunner:
                 f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
                 "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
             )
-        if not self.native_tools and (own := [spec["name"] for spec in self.tools.specs if "native" in spec]):
+        if not self.native_tools and (hosted := [spec["name"] for spec in self.tools.specs if "native" in spec]):
             raise CompileError(
-                f"{self.binding.where}: `{'`, `'.join(own)}` of its tools run at the model's provider, and its model "
+                f"{self.binding.where}: `{'`, `'.join(hosted)}` of its tools run at the model's provider, and its model "
                 f"`{self.model.name}` calls tools by text. Use a model with native tool calls that has them, or remove them."
             )
         self.notes = ()

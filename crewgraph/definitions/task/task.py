@@ -439,7 +439,8 @@ class TaskDefinition(TemplatedDefinition):
         agent = "" if self.agent is None else self.agent.role or ""
         rows = [("expected output", self.expected_output or ""), ("agent", agent), ("tools", tools)]
         told = [(name, redact_text(value)) for name, value in rows if value]
-        below = html_table(("", ""), told, texts=2) + ("" if self.output is None else self.output._repr_html_())
+        output: Any = self.output
+        below = html_table(("", ""), told, texts=2) + ("" if output is None else output._repr_html_())
         return html_section(f"Task: {self.name or ''}".rstrip(" :"), redact_text(self.description), below)
 
 
