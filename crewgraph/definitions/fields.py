@@ -183,7 +183,8 @@ def without_strategy(value: Any, name: str) -> Any:
     kind = value.__class__
     if not (kind.__module__.startswith("langchain.agents.") and kind.__name__.endswith("Strategy")):
         return value
-    if not isinstance(value.schema, (type, Mapping)):
+    is_one = isinstance(value.schema, (type, Mapping))
+    if not is_one:
         raise ValueError(f"`{name}` takes one model, not {value.schema}. Make one with a field for each of them.")
     return value.schema
 
