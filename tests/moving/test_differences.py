@@ -56,8 +56,6 @@ def meant_by(said: str) -> Feature:
     """The feature that a difference is told of."""
     if said.startswith("class("):
         return Feature(FeatureKind.base, said, owner=TARGETS[said[6:-1]])
-    if said.endswith("(...: model)"):
-        return Feature(FeatureKind.parameter, said, owner=TARGETS[said.partition("(")[0]])
     if said.startswith("@"):
         return Feature(FeatureKind.bare, said, owner=TARGETS[said[1:]])
     if said.startswith("override "):

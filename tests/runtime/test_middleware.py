@@ -532,7 +532,7 @@ def shipped(other: Any, folder: str) -> list[tuple[Any, list[Any], Callable[[lis
             lambda a, b: looked,
             ["bay"],
         ),
-        (ToolErrorMiddleware(lambda *_: "told"), [call("fall", {}), "a"], lambda a, b: said(a[1]), "told"),
+        (ToolErrorMiddleware(lambda failed, request: "told"), [call("fall", {}), "a"], lambda a, b: said(a[1]), "told"),
         (
             ToolRetryMiddleware(max_retries=1, initial_delay=0, jitter=False),
             [call("fall", {}), "a"],
@@ -595,7 +595,7 @@ class Claude(ThreadingHTTPServer):
 
 
 class _Claude(BaseHTTPRequestHandler):
-    server: Claude
+    server: Any
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
@@ -624,7 +624,7 @@ def test_each_middleware_for_claude_has_its_effect(mode: Mode, tmp_path: Path):
     cached, folder = {"type": "ephemeral", "ttl": "5m"}, str(tmp_path)
     write: dict[str, Any] = {"command": "create", "path": "/memories/a.md", "file_text": "pearl"}
     memory, editor = ("memory", write), ("str_replace_based_edit_tool", {**write, "path": "/a.md"})
-    rows: list[tuple[list[Any], list[Any], Callable[[Any], Any], Any]] = [
+    rows: list[tuple[list[Any], list[Any], Callable[[Any], Any] | None, Any]] = [
         (
             [ships.AnthropicPromptCachingMiddleware(unsupported_model_behavior="raise")],
             [],

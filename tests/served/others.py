@@ -46,7 +46,7 @@ class _Server:
         self._command, self.url, self.folder = command, url, folder
         self._environment = {**environment(folder, **more), "SERVED_SECONDS": "2"}
         self.process: subprocess.Popen[bytes]
-        self.client = get_sync_client(url=url)
+        self.client: Any = get_sync_client(url=url)
 
     def start(self) -> None:
         with open(self.folder / "output", "a") as output:
@@ -94,7 +94,7 @@ def _is_up(url: str) -> bool:
 
 
 def _run(server: _Server) -> str:
-    output: Any = server.client.runs.wait(None, "desk", input={"topic": "rain"})
+    output = server.client.runs.wait(None, "desk", input={"topic": "rain"})
     return output["tell"]["raw"]
 
 
@@ -114,7 +114,7 @@ def _approval(server: _Server) -> str:
     thread = server.client.threads.create()["thread_id"]
     server.client.runs.wait(thread, "payer", input={"bill": "a1"})
     before = server.notes.count("paid a1")
-    output: Any = server.client.runs.wait(thread, "payer", command={"resume": True})
+    output = server.client.runs.wait(thread, "payer", command={"resume": True})
     return f"{output['pay']['raw']}; effects {before}, then {server.notes.count('paid a1')}"
 
 
