@@ -244,7 +244,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     check_cancelled()
     if journal.claim is not None and journal.claim.is_doubtful:
         yield from journal.check_owner()
-    own, used, answers = _inside(effect, frame, here)
+    own, used, answers = _inside(effect, frame, here) if effect.asks else (frame.config, dict[str, int], [])
     performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
     underway = performing.underway
     if effect.once:
@@ -257,7 +257,10 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
         failed = _failed_for_good(error, is_last=is_cancelled and effect.once)
         if failed is not None:
             yield from journal.write(
-                here, effect, {"error": failed, **_positions(used, frame), **performing.spent}, underway
+                here,
+                effect,
+                {"error": failed, **(_positions(used) if frame.beside else used()), **performing.spent},
+                underway,
             )
         if underway is not None and is_cancelled:
             raise asyncio.CancelledError(*underway.reason) from None
@@ -269,7 +272,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
         if failure is None:
             raise
         raise failure from failure.__cause__
-    record = {"value": value, **_positions(used, frame), **performing.spent}
+    record = {"value": value, **(_positions(used) if frame.beside else used()), **performing.spent}
     journal.spent.count(record)
     yield from journal.write(here, effect, record, underway)
     if underway is not None and underway.is_requested:
@@ -279,17 +282,15 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
 
 def _inside(effect: Recorded, frame: _Frame, here: str) -> tuple[RunnableConfig, Used, list[object]]:
     """Return the config in which to perform an effect, its use of the node's counters, and the answers that it gets by id."""
-    if not effect.asks:
-        return frame.config, dict, []
     if not frame.beside:
         return *inside_effect(frame.config, here), []
     answers = _answers(effect, frame, here)
     return *inside_effect(with_answers(frame.config, answers, only=False), here), answers
 
 
-def _positions(used: Used, frame: _Frame) -> dict[str, int]:
-    """Return what an effect has used of the node's counters; answers that it got by id are not among them."""
-    return {name: number for name, number in used().items() if name != "asks" or not frame.beside}
+def _positions(used: Used) -> dict[str, int]:
+    """Return what an effect has used of the node's counters, if its answers came by id."""
+    return {name: number for name, number in used().items() if name != "asks"}
 
 
 def _answers(effect: Recorded, frame: _Frame, here: str) -> list[object]:

@@ -392,8 +392,9 @@ def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Us
         tasks = _Counted(call)
         changed[_CALL] = tasks
         counters.append(("tasks", tasks))
-    single = _single_answer(conf)
-    changed[_SCRATCHPAD] = replace(pad, interrupt_counter=asks, subgraph_counter=_ByPath(path), get_null_resume=single)
+    if conf.get(_RESUME_MAP):
+        pad = replace(pad, get_null_resume=_no_other)
+    changed[_SCRATCHPAD] = replace(pad, interrupt_counter=asks, subgraph_counter=_ByPath(path))
 
     def used() -> dict[str, int]:
         return {name: counter.used for name, counter in counters if counter.used}

@@ -606,12 +606,12 @@ def _record_failures(
 
 def _resolve_actions(context: ReActContext, actions: Actions) -> Body[list[RequestedCall]]:
     """Turn actions into approved calls, or into the outcomes shown to the model instead."""
-    requests: list[RequestedCall] = []
-    for action in actions.actions:
+    requests, asking = list[RequestedCall](), dict[int, PreparedCall]()
+    for n, action in enumerate(actions.actions):
         made = yield from _prepare_call(context, action)
         requests.append(RequestedCall(made) if isinstance(made, PreparedCall) else RequestedCall(None, made))
-    calls = [(n, request.call) for n, request in enumerate(requests) if request.call is not None]
-    asking = {n: call for n, call in calls if call.tool.require_approval}
+        if isinstance(made, PreparedCall) and made.tool.require_approval:
+            asking[n] = made
     if len(asking) > 1:
         approved: list[RequestedCall] = yield Together([_approval(call, context.asker) for call in asking.values()])
         for n, request in zip(asking, approved, strict=True):
