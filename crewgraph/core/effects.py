@@ -318,6 +318,8 @@ class Scope(Effect):
 
     kind: ClassVar[str] = "scope"
     name: str
+    """The name of its run in the trace; empty for none."""
+
     body: Callable[[], Body[object]]
     trace_input: Any = None
     """What the trace shows as its input."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
-from langgraph.types import Command
+from langgraph.types import Command, Interrupt
 
 from crewgraph.core.cancellation import ExitRequested, Underway, check_cancelled, raised_by_handler
 from crewgraph.core.current import CURRENT, is_traced, report_once
@@ -32,8 +32,8 @@ from crewgraph.core.effects import (
 from crewgraph.core.journal import Journal, JournalError, Record
 from crewgraph.core.limits import SPENT, Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
-from crewgraph.core.pregel import answers_waiting, counted, inside_effect
-from crewgraph.core.questions import question_id
+from crewgraph.core.pregel import Used, answers_to, answers_waiting, counted, inside_effect, with_answers
+from crewgraph.core.questions import EffectAsked, interrupt_id, question_id
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.redaction import SecretRedactor
 from crewgraph.schema import PlainDict
@@ -90,6 +90,9 @@ class _Frame:
 
     deadline: float | None = None
     """When to stop waiting for them, on the monotonic clock; None for no limit."""
+
+    beside: bool = False
+    """Whether several of them ask at once, so that answers are found by ids of our own instead of LangGraph's positions."""
 
     @property
     def config(self) -> RunnableConfig:
@@ -241,7 +244,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     check_cancelled()
     if journal.claim is not None and journal.claim.is_doubtful:
         yield from journal.check_owner()
-    own, used = inside_effect(frame.config, here) if effect.asks else (frame.config, dict)
+    own, used, answers = _inside(effect, frame, here) if effect.asks else (frame.config, dict[str, int], [])
     performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
     underway = performing.underway
     if effect.once:
@@ -253,18 +256,71 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
         is_cancelled = underway is not None and underway.is_requested
         failed = _failed_for_good(error, is_last=is_cancelled and effect.once)
         if failed is not None:
-            yield from journal.write(here, effect, {"error": failed, **used(), **performing.spent}, underway)
+            yield from journal.write(
+                here,
+                effect,
+                {"error": failed, **(_positions(used) if frame.beside else used()), **performing.spent},
+                underway,
+            )
         if underway is not None and is_cancelled:
             raise asyncio.CancelledError(*underway.reason) from None
-        if (failure := _paid_failure(error, performing.spent.get(SPENT, {}))) is None:
+        failure = (
+            (yield from _asked(error, effect, frame, here, answers, used().get("asks", 0)))
+            if isinstance(error, GraphInterrupt)
+            else _paid_failure(error, performing.spent.get(SPENT, {}))
+        )
+        if failure is None:
             raise
         raise failure from failure.__cause__
-    record = {"value": value, **used(), **performing.spent}
+    record = {"value": value, **(_positions(used) if frame.beside else used()), **performing.spent}
     journal.spent.count(record)
     yield from journal.write(here, effect, record, underway)
     if underway is not None and underway.is_requested:
         raise asyncio.CancelledError(*underway.reason)
     return value
+
+
+def _inside(effect: Recorded, frame: _Frame, here: str) -> tuple[RunnableConfig, Used, list[object]]:
+    """Return the config in which to perform an effect, its use of the node's counters, and the answers that it gets by id."""
+    if not frame.beside:
+        return *inside_effect(frame.config, here), []
+    answers = _answers(effect, frame, here)
+    return *inside_effect(with_answers(frame.config, answers, only=False), here), answers
+
+
+def _positions(used: Used) -> dict[str, int]:
+    """Return what an effect has used of the node's counters, if its answers came by id."""
+    return {name: number for name, number in used().items() if name != "asks"}
+
+
+def _answers(effect: Recorded, frame: _Frame, here: str) -> list[object]:
+    """Return the answers to an effect's interrupts, in order, if it is one of several that ask: the stored ones and a new one."""
+    journal, answers = frame.journal, list[object]()
+    while (stored := journal.started(f"{here}={len(answers)}", effect)) is not None:
+        answers += stored
+    new = interrupt_id(journal.place.task, here, effect.key(), len(answers))
+    return [*answers, *answers_to(frame.config, new)]
+
+
+def _asked(
+    stop: GraphInterrupt, effect: Recorded, frame: _Frame, here: str, answers: list[object], asks: int
+) -> Program[GraphInterrupt]:
+    """Return what to raise when an effect has called `interrupt` `asks` times; store the answers that it got by id.
+
+    Interrupts of graphs inside it have ids of their own.
+    """
+    journal = frame.journal
+    if frame.beside:
+        for number, answer in enumerate(answers):
+            if journal.started(f"{here}={number}", effect) is None:
+                yield from journal.pose(f"{here}={number}", effect, [answer])
+    elif asks > 1 or not stop.args[0]:  # it goes on by positions
+        return stop
+    beside = stop.args[0]
+    if asks > len(answers):
+        own = interrupt_id(journal.place.task, here, effect.key(), len(answers))
+        beside = [Interrupt(item.value, own, response_schema=item.response_schema) for item in beside]
+    return EffectAsked(beside if frame.beside else stop.args[0], beside)
 
 
 def _start_once(effect: Recorded, journal: Journal, here: str, underway: Underway | None) -> Program[None]:
@@ -335,17 +391,22 @@ def _interrupt(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]
     posed = ask
     if isinstance(ask.question, dict):
         posed = replace(ask, question={**cast("PlainDict", ask.question), **(ask.payload or {}), "id": name})
-    position, passed = journal.started(here, ask), 0
+    position, passed, config = journal.started(here, ask), 0, frame.config
+    answers = _answers(ask, frame, here) if frame.beside else []
+    if frame.beside:
+        config = with_answers(config, answers, only=False)
     while True:
         try:
-            value = posed.perform(frame.config)
-        except GraphInterrupt:
+            value = posed.perform(config)
+        except GraphInterrupt as stop:
             if position is None:
                 yield from journal.pose(here, ask, passed)
                 if ask.asked is not None:
                     ask.asked()
-            raise
+            raise (yield from _asked(stop, ask, frame, here, [], passed + 1)) from None
         passed += 1
+        if position is not None and frame.beside:
+            return {"value": value}
         if position is not None and passed > position:
             return {"value": value, "asks": passed}
 
@@ -358,7 +419,7 @@ def _run_scope(scope: Scope, frame: _Frame, here: str) -> Program[object]:
     if scope.seconds is not None:
         frame = frame.within(scope.seconds)
     # Without handlers the span is invisible, and a span cannot stay open across the steps of a graph.
-    if frame.journal.stepwise or not is_traced(frame.config):
+    if frame.journal.stepwise or not scope.name or not is_traced(frame.config):
         return (yield from _run(scope.body(), frame, f"{here}."))
     return (yield Spanned(scope, frame.config, lambda own: _run(scope.body(), replace(frame, own=own), f"{here}.")))
 
@@ -369,20 +430,39 @@ def _perform_together(effect: Together, frame: _Frame, here: str) -> Program[lis
         left = {path: item for path, item in branches.items() if not _is_begun(item, frame.journal, path)}
         for first in list(left.values())[:1]:
             yield Boundary(first.stage, left)
+    if frame.journal.started(here, None) is not None:
+        frame = replace(frame, beside=True)
     branches = [_perform(item, frame, f"{here}.{n}") for n, item in enumerate(effect.effects)]
     if len(branches) > 1 and not answers_waiting(frame.config):
-        return _results_of((yield Parallel(branches, frame.journal.claim)))
+        outcomes = yield Parallel(branches, frame.journal.claim)
+    else:
+        outcomes = yield from _one_by_one(branches)
+    asked = [outcome for outcome in outcomes if isinstance(outcome, EffectAsked)]
+    if len(asked) < 2:
+        return _results_of(outcomes)
+    questions = [item for stop in asked for item in stop.args[0]]
+    beside = [item for stop in asked for item in stop.beside]
+    if len({item.id for item in questions}) < len(questions):
+        yield from frame.journal.pose(here, None, len(asked))
+        questions = beside
+    raise EffectAsked(questions, beside)
+
+
+def _one_by_one(branches: list[Program[object]]) -> Program[list[object]]:
+    """Perform branches in order, because the run was resumed with answers that are handed out in order."""
     outcomes: list[object] = []
     for branch in branches:
         try:
             outcomes.append((yield from branch))
+        except EffectAsked as stop:
+            outcomes.append(stop)  # it has left no answer to others
         except (GraphBubbleUp, JournalError):
             raise  # the next branch may ask only after this one is answered
         except Exception as error:  # raised after every branch has ended
             if raised_by_signal(error):
                 raise
             outcomes.append(error)
-    return _results_of(outcomes)
+    return outcomes
 
 
 def _is_begun(effect: Recorded | Scope, journal: Journal, path: str) -> bool:

@@ -196,7 +196,7 @@ class Journal:
         """Whether there is a record inside the scope at a path."""
         return any(key.startswith(f"{path}.") for key in self.known)
 
-    def started(self, here: str, effect: Recorded) -> Any:
+    def started(self, here: str, effect: Recorded | None) -> Any:
         """Return what an earlier attempt stored when it started this effect or asked this question; None if none did."""
         return self.known.get(_key(here, effect) + _STARTED, _NONE)["value"]
 
@@ -235,8 +235,8 @@ class Journal:
             except ThreadBusy as error:
                 raise ClaimLost(str(error)) from error
 
-    def pose(self, here: str, ask: Recorded, passed: int) -> Program[None]:
-        """Record that a question is asked, after `passed` answers to other questions.
+    def pose(self, here: str, ask: Recorded | None, passed: object) -> Program[None]:
+        """Record that a question is asked, after `passed`: the answers to others, or how many; without `ask`, several are.
 
         Raises:
             JournalError: it could not be stored.

@@ -60,6 +60,7 @@ __all__ = [
     "Used",
     "add_writes",
     "address_of_start",
+    "answers_to",
     "answers_waiting",
     "began",
     "callers_values",
@@ -106,6 +107,7 @@ _RUNTIME = "__pregel_runtime"
 _CALL = "__pregel_call"
 _SEND = "__pregel_send"
 _RESUME = "__resume__"
+_RESUME_MAP = "__pregel_resume_map"
 _NAMESPACE = "checkpoint_ns"
 _MAP = "checkpoint_map"
 _THREAD = "thread_id"
@@ -332,21 +334,37 @@ class _ByPath:
         return int.from_bytes(hashlib.blake2b(name, digest_size=6).digest(), "big")
 
 
-def with_answers(config: RunnableConfig, answers: Sequence[object]) -> RunnableConfig:
-    """Return a config for user code whose calls of `interrupt` get these answers, in order."""
+def answers_to(config: RunnableConfig, question: str) -> list[object]:
+    """Return the answer to an interrupt with this id, if the run was resumed with one."""
+    answers: PlainMapping = (config.get("configurable") or {}).get(_RESUME_MAP) or {}
+    return [answers[question]] if question in answers else []
+
+
+def _no_other(consume: bool = False) -> None:
+    """Keep the resume value of the run for the question it answers."""
+
+
+def _single_answer(conf: PlainMapping) -> Callable[..., Any]:
+    """Return what gets the value that the run was resumed with, unless it has answers by id: LangGraph keeps earlier values."""
+    pad: Any = conf[_SCRATCHPAD]
+    return _no_other if conf.get(_RESUME_MAP) else pad.get_null_resume
+
+
+def with_answers(config: RunnableConfig, answers: list[object], *, only: bool = True) -> RunnableConfig:
+    """Return a config for user code whose calls of `interrupt` get these answers, in order.
+
+    Unless it gets these `only`, the next call also gets the value that the run was resumed with for its one question; that is
+    added to the answers.
+    """
     conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
         return config
-
-    def no_other(consume: bool = False) -> None:
-        """Keep the resume value of the run for the question it answers."""
-
     own = replace(
         pad,
         interrupt_counter=count().__next__,
-        resume=list(answers),
-        get_null_resume=no_other,
+        resume=answers,
+        get_null_resume=_no_other if only else _single_answer(conf),
     )
     send: Callable[[Sequence[tuple[str, object]]], None] | None = conf.get(_SEND)
 
@@ -374,6 +392,8 @@ def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Us
         tasks = _Counted(call)
         changed[_CALL] = tasks
         counters.append(("tasks", tasks))
+    if conf.get(_RESUME_MAP):
+        pad = replace(pad, get_null_resume=_no_other)
     changed[_SCRATCHPAD] = replace(pad, interrupt_counter=asks, subgraph_counter=_ByPath(path))
 
     def used() -> dict[str, int]:
@@ -551,8 +571,9 @@ def interrupts_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:
 
 def answers_waiting(config: RunnableConfig) -> bool:
     """Whether answers wait for this node; parallel branches would race for them."""
-    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
-    return pad is not None and bool(pad.resume or pad.get_null_resume(False) is not None)
+    conf: PlainMapping = config.get("configurable") or {}
+    pad = conf.get(_SCRATCHPAD)
+    return pad is not None and bool(pad.resume or _single_answer(conf)(False) is not None)
 
 
 def add_writes(graph: "Pregel[Any]", name: str, writes: Callable[[Any], Sequence[tuple[str, object]]]) -> None:

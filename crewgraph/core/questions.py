@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 
 from crewgraph.core.digests import digest
@@ -16,7 +17,7 @@ from crewgraph.core.operations import Program, Saving
 from crewgraph.core.pregel import interrupts_in
 from crewgraph.schema import is_mapping
 
-__all__ = ["ANSWER", "file_answer", "filed_in", "own_id", "question_id", "questions_in"]
+__all__ = ["ANSWER", "EffectAsked", "file_answer", "filed_in", "interrupt_id", "own_id", "question_id", "questions_in"]
 
 ANSWER = "__answer__"
 """The channel name of an answer's write."""
@@ -28,6 +29,25 @@ _TASK = "answer#"
 _LENGTH = 8
 
 _Writes = Iterable[tuple[str, str, Any]]
+
+
+class EffectAsked(GraphInterrupt):
+    """Questions of one node.
+
+    Args:
+        interrupts: the questions. Those that the node's own code asks have one id of LangGraph's, which numbers answers.
+        beside: the same questions, each with an id of its own, for a node that asks several at once.
+    """
+
+    def __init__(self, interrupts: Iterable[Interrupt], beside: Iterable[Interrupt]) -> None:
+        super().__init__(tuple(interrupts))
+        self.beside = tuple(beside)
+
+
+def interrupt_id(task: str, here: str, key: str, answered: int = 0) -> str:
+    """Return the id of an interrupt that is one of several of a node, `answered` others of its effect; see `question_id`."""
+    # 32 digits: LangGraph takes a dict with other keys for a single answer.
+    return question_id(task, here, key) + digest(task, here, key, answered)
 
 
 def question_id(task: str, here: str, key: str) -> str:

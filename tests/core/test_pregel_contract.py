@@ -61,6 +61,7 @@ def test_the_names_of_the_private_keys():
             "_INPUT",
             "_QUESTION",
             "_RESUME",
+            "_RESUME_MAP",
             "_SEND",
         )
     }
@@ -81,6 +82,7 @@ def test_the_names_of_the_private_keys():
         "_INPUT": START,
         "_QUESTION": _constants.INTERRUPT,
         "_RESUME": _constants.RESUME,
+        "_RESUME_MAP": _constants.CONFIG_KEY_RESUME_MAP,
         "_SEND": _constants.CONFIG_KEY_SEND,
     }
     assert (_constants.NS_SEP, _constants.NS_END) == ("|", ":")

@@ -1,19 +1,21 @@
 """Tools whose calls a person has to allow: these arguments, others, or none."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, RunError
-from crewgraph.events import ToolUsageErrorEvent
+from crewgraph.events import HumanInputRequestedEvent, ToolUsageErrorEvent
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.cache import CacheHandler
@@ -134,14 +136,25 @@ def test_an_approval_is_for_its_arguments_alone(mode: Mode):
     assert sent == [("anna", 1)]
 
 
-def test_calls_of_one_reply_are_asked_for_one_after_the_other_before_any_is_made(mode: Mode):
+def test_calls_of_one_reply_are_asked_for_at_once_and_answered_in_any_order_before_any_is_made(
+    mode: Mode, tmp_path: Path
+):
     calls = [ToolUse("send_mail", {"to": name}) for name in ("anna", "bert", "cleo")]
     made, llm = mailing(calls, native=True)
-    mode.kickoff(made, thread_id="t")
-    assert asked(mode.resume(made, "t", answer="yes")).args == {"to": "bert", "copies": 1}
-    assert asked(mode.resume(made, "t", answer="no, not him")).args == {"to": "cleo", "copies": 1}
-    assert sent == []
-    assert mode.resume(made, "t", answer="yes").raw == "done"
+    made.checkpointer = SqliteCheckpointer(tmp_path / "runs.db")
+    with record_events() as events:
+        waits = mode.kickoff(made, thread_id="t")
+        assert isinstance(waits, PendingCrew)
+        anna, bert, cleo = waits.questions
+        assert [question.args and question.args["to"] for question in waits.questions] == ["anna", "bert", "cleo"]
+        waits = mode.resume(made, "t", answer={cleo.id: "yes"})
+        assert isinstance(waits, PendingCrew) and waits.questions == (anna, bert)
+        assert [run.questions for run in made.pending()] == [(anna, bert)]
+        waits = mode.resume(made, "t", answer={bert.id: "perhaps", anna.id: True})
+        again = asked(waits)
+        assert again.args == {"to": "bert", "copies": 1} and again.refused is not None and sent == []
+        assert mode.resume(made, "t", answer="no, not him").raw == "done"
+    assert sum(isinstance(event, HumanInputRequestedEvent) for event in events) == 4
     assert sorted(sent) == [("anna", 1), ("cleo", 1)]
     answers = [str(one["content"]) for one in llm.requests[1].messages if one["role"] == "tool"]
     assert [one.partition("\n")[0] for one in answers] == [
@@ -149,6 +162,44 @@ def test_calls_of_one_reply_are_asked_for_one_after_the_other_before_any_is_made
         "A person refused this call. Their reason: not him",
         "sent to cleo",
     ]
+
+
+def test_a_graph_is_resumed_with_answers_by_id_and_the_last_one_alone(mode: Mode):
+    runs: list[str] = []
+
+    @tool
+    def dig(where: str) -> str:
+        """Dig."""
+        runs.append(where)
+        said = [interrupt(f"{where}?"), *([interrupt(f"{where} deep?")] if where == "a" else [])]
+        return f"{where} {said}"
+
+    calls = [ToolUse("dig", {"where": name}) for name in "abc"]
+    mails = [ToolUse("send_mail", {"to": name}) for name in ("anna", "bert")]
+    made, llm = mailing(mails, calls, calls[1], native=True, tools=[mailer(), dig])
+    graph = mode.compile(made, checkpointer=InMemorySaver())
+
+    def asked_in(given: Any) -> dict[Any, str]:
+        questions = mode.invoke(graph, given, AT).get("__interrupt__", ())
+        assert [one.id for one in mode.state(graph, AT).interrupts] == [one.id for one in questions]
+        names = [one.value if isinstance(one.value, str) else one.value["args"]["to"] for one in questions]
+        return {name: one.id for name, one in zip(names, questions, strict=True)}
+
+    ids = asked_in({"inputs": {}})
+    assert list(ids) == ["anna", "bert"]
+    assert asked_in(Command(resume={ids["bert"]: "no"})) == {"anna": ids["anna"]}
+    ids = asked_in(Command(resume=True))
+    assert (list(ids), sent) == (["a?", "b?", "c?"], [("anna", 1)])
+    left = asked_in(Command(resume={ids["a?"]: 1, ids["c?"]: 3}))
+    assert list(left) == ["a deep?", "b?"] and left["b?"] == ids["b?"]
+    left = asked_in(Command(resume={left["b?"]: 2}))
+    assert list(left) == ["a deep?"] and runs.count("c") == 2 and runs.count("b") == 3
+    assert list(asked_in(Command(resume="far"))) == ["b?"]
+    results = [str(one["content"]) for one in llm.requests[2].messages if one["role"] == "tool"]
+    assert results[2:] == ["a [1, 'far']", "b [2]", "c [3]"]
+    assert asked_in(Command(resume=4)) == {}
+    assert [str(one["content"]) for one in llm.requests[3].messages if one["role"] == "tool"][-1] == "b [4]"
+    assert (sent, len(llm.requests)) == ([("anna", 1)], 4)
 
 
 def many(args: dict[str, Any]) -> bool:

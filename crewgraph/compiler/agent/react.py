@@ -53,6 +53,7 @@ from crewgraph.core.effects import (
     ModelCall,
     Notify,
     OutcomeUnknown,
+    Scope,
     Together,
     ToolCallEffect,
 )
@@ -78,7 +79,6 @@ from crewgraph.tools.structured import prompt_text
 __all__ = [
     "ReActContext",
     "RequestedCall",
-    "approve_tool_call",
     "discard_result",
     "react_loop",
     "repair_arguments",
@@ -105,13 +105,11 @@ class RequestedCall:
     """Whether a person changed the arguments."""
 
 
-def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
-    """Ask a person to approve a call, if its tool requires that; the model is shown a refusal as the result.
+def _approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
+    """Ask a person to approve a call, if its tool requires that for it; the model is shown a refusal as the result.
 
     The hooks before the call run first, so that its rule and the person see the arguments that the tool gets.
     """
-    if not call.tool.require_approval:
-        return RequestedCall(call)
     call, checked = yield from _check_arguments(call)
     if _is_settled(checked) or not (yield from _needs_approval(call, checked["args"])):
         return RequestedCall(call)
@@ -518,9 +516,7 @@ def run_tools(
     context: ReActContext, dialogue: Dialogue, reply: Reply, actions: Actions, step: int
 ) -> Body[list[ToolOutcome]]:
     """Run the requested tool calls and add their results to the conversation; return the outcomes."""
-    requests: list[RequestedCall] = []
-    for action in actions.actions:
-        requests.append((yield from _resolve_action(context, action)))
+    requests = yield from _resolve_actions(context, actions)
     made, calls = _calls(context, dialogue, actions, requests)
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
@@ -608,12 +604,29 @@ def _record_failures(
     context.counts["errors"] = errors
 
 
-def _resolve_action(context: ReActContext, action: Action) -> Body[RequestedCall]:
-    """Turn an action into an approved call, or into the outcome shown to the model instead."""
-    prepared = yield from _prepare_call(context, action)
-    if not isinstance(prepared, PreparedCall):
-        return RequestedCall(None, prepared)
-    return (yield from approve_tool_call(prepared, context.asker))
+def _resolve_actions(context: ReActContext, actions: Actions) -> Body[list[RequestedCall]]:
+    """Turn actions into approved calls, or into the outcomes shown to the model instead."""
+    requests, asking = list[RequestedCall](), dict[int, PreparedCall]()
+    for n, action in enumerate(actions.actions):
+        made = yield from _prepare_call(context, action)
+        requests.append(RequestedCall(made) if isinstance(made, PreparedCall) else RequestedCall(None, made))
+        if isinstance(made, PreparedCall) and made.tool.require_approval:
+            asking[n] = made
+    if len(asking) > 1:
+        approved: list[RequestedCall] = yield Together([_approval(call, context.asker) for call in asking.values()])
+        for n, request in zip(asking, approved, strict=True):
+            requests[n] = request
+        return requests
+    for n, call in asking.items():
+        requests[n] = yield from _approve_tool_call(call, context.asker)
+    return requests
+
+
+def _approval(call: PreparedCall, asker: Asker) -> Scope:
+    """Return the effect of asking for the approval of one of several calls."""
+    name = call.tool.name
+    shown: PlainDict = {"what": f"the approval of a call of the tool `{name}`", "tool": name, "args": call.args}
+    return Scope(name="", body=partial(_approve_tool_call, call, asker), stage="tools", shown=shown)
 
 
 def _note_changed_args(context: ReActContext, request: RequestedCall, outcome: ToolOutcome) -> ToolOutcome:
