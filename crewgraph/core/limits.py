@@ -20,6 +20,7 @@ __all__ = [
     "UsageCounter",
     "UsageEntry",
     "check_limits",
+    "node_of_run",
     "request_entry",
 ]
 
@@ -89,6 +90,9 @@ class Meter(UsageCounter):
     Args:
         around: the enclosing meter.
     """
+
+    node: str | None = None
+    """The namespace of the node that the crew of a run is in a graph around it; None if it is none."""
 
     def __init__(self, around: "Meter | None" = None) -> None:
         super().__init__()
@@ -164,6 +168,12 @@ class Meter(UsageCounter):
         """Let the innermost run count what was spent at a checkpoint, once."""
         if self.around is not None:
             self.around.hear(place, before, charge)
+
+
+def node_of_run() -> str | None:
+    """Return the namespace of the node that the innermost run is in a graph around it; None if it is none."""
+    meter = CURRENT.get().meter
+    return None if meter is None else meter.run.node
 
 
 def check_limits(model: str | None = None) -> None:

@@ -1,17 +1,20 @@
 """The tools of an agent as the loop uses them: listed for the model, looked up by name, their arguments validated."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NotRequired, Protocol, Self, TypedDict
 
-from crewgraph.core.effects import Effect
+from crewgraph.compiler.enclosing import fields_of
+from crewgraph.core.effects import Body, Call, Effect
+from crewgraph.core.limits import node_of_run
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.protocols import AgentTool
 from crewgraph.errors import ToolFailed
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
+from crewgraph.tools.adapt import CommandReturned
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool, keep_never
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
@@ -19,16 +22,22 @@ from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
 __all__ = [
+    "SEEN",
     "CheckedArguments",
     "PreparedCall",
     "PreparedTool",
     "ResultReader",
     "ToolOutcome",
     "Toolbox",
+    "command_outcome",
     "longest_result",
+    "obey_commands",
     "refuse_commands",
 ]
 
+
+SEEN = "crewgraph-"
+"""The beginning of the ids of the messages that tools read as those of the agent's conversation."""
 
 _ALMOST = 0.85
 """The similarity of names, from 0 to 1, from which one is taken for the other."""
@@ -54,7 +63,10 @@ class ToolOutcome(TypedDict):
     """The `ToolFailure` as plain data, if the call failed."""
 
     disobeyed: NotRequired[str]
-    """If the tool returned a command of LangGraph: the text of the error that ends the run, also a resumed one."""
+    """If the tool returned a command of LangGraph: the text of the error that ends the run if it is not obeyed."""
+
+    command: NotRequired[PlainDict]
+    """The `update`, a list of keys and values, and the `goto`, a list, of a command for the graph around the crew."""
 
     shown: NotRequired[list[dict[str, object]]]
     """Further content blocks for the model, such as images."""
@@ -69,6 +81,49 @@ def refuse_commands(outcomes: Iterable[ToolOutcome]) -> None:
     for outcome in outcomes:
         if "disobeyed" in outcome:
             raise ToolFailed(outcome["disobeyed"])
+
+
+def command_outcome(tool: str, command: Any) -> ToolOutcome:
+    """Return the outcome of a call that returned a command of LangGraph.
+
+    A tool that hands over what it read as the agent's `messages` hands over only what is new: its call and the result.
+    """
+    given: Any = fields_of(command.update) or {}
+    goto: Any = command.goto
+    update: Any = [*given.items()] if is_mapping(given) else given
+    outcome = ToolOutcome(text="", failed=False, final=False, disobeyed=str(CommandReturned(tool)))
+    leaves = command.graph == command.PARENT or (command.graph is None and goto)
+    if leaves and is_list(update):
+        outcome["command"] = {
+            "update": [[key, _without_seen(value)] for key, value in update],
+            "goto": [*goto] if is_list(goto) or isinstance(goto, tuple) else [goto],
+        }
+    return outcome
+
+
+def _without_seen(value: Any) -> Any:
+    return [item for item in value if not str(getattr(item, "id", "")).startswith(SEEN)] if is_list(value) else value
+
+
+def obey_commands(outcomes: Sequence[ToolOutcome]) -> Body[None]:
+    """Leave the crew for the graph around it if tools returned commands. What they did is recorded before.
+
+    Raises:
+        ToolFailed: a command cannot be obeyed.
+    """
+    node = node_of_run()
+    commands = [] if node is None else [outcome["command"] for outcome in outcomes if "command" in outcome]
+    refuse_commands(outcome for outcome in outcomes if node is None or "command" not in outcome)
+    if commands:
+        yield Call(function=_leave, args=(node, commands), name="command", aside=True)
+
+
+def _leave(node: str, commands: Sequence[PlainMapping]) -> None:
+    from langgraph.errors import ParentCommand
+    from langgraph.types import Command
+
+    update = [(key, value) for command in commands for key, value in command["update"]]
+    raise ParentCommand(Command(graph=node, update=update, goto=[to for command in commands for to in command["goto"]]))
 
 
 class CheckedArguments(TypedDict):

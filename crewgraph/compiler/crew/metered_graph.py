@@ -33,7 +33,7 @@ from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back, scoped
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
@@ -53,6 +53,7 @@ class RunMeter(ActiveNodes):
         thread: the thread id; None if the run has no separate thread.
         checkpointed: whether the run is checkpointed.
         context: the run's LangGraph context; its limits override the crew's.
+        node: the namespace of the node that the crew is in a graph around it.
     """
 
     def __init__(
@@ -64,9 +65,10 @@ class RunMeter(ActiveNodes):
         thread: str | None,
         checkpointed: bool,
         context: CrewRunContext | None = None,
+        node: str | None = None,
     ) -> None:
         super().__init__(parent)
-        self.context, self.model = context, None if context is None else context.model
+        self.context, self.model, self.node = context, None if context is None else context.model, node
         check_budgets(crew)
         self.crew, self.resumed, self.thread, self.checkpointed = crew, resumed, thread, checkpointed
         self._started_at, self._seconds_before = time.monotonic(), 0.0
@@ -389,7 +391,8 @@ class MeteredGraph(OwnedGraph, InlineGraph):
     def _opened(self, input: object, config: RunnableConfig | None, context: object = None) -> tuple[object, RunMeter]:
         """Return the input as the nodes take it, and the meter of the run."""
         parent, current = var_child_runnable_config.get() or {}, config or {}
-        place = place_of({"configurable": {**parent.get("configurable", {}), **current.get("configurable", {})}})
+        merged: PlainDict = {**parent.get("configurable", {}), **current.get("configurable", {})}
+        place = place_of({"configurable": merged})
         stored = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
         # Another schema is the caller's own, for its tools; a node of a larger graph is not the one that it was given to.
         own = (
@@ -411,6 +414,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
             thread=place.thread or None if stored and not place.task else None,
             checkpointed=stored,
             context=own,
+            node=merged.get("checkpoint_ns") if place.task and self.input_form is not None else None,
         )
         return cast("object", input), meter
 
