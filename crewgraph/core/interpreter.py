@@ -30,7 +30,7 @@ from crewgraph.core.effects import (
     Together,
 )
 from crewgraph.core.journal import Journal, JournalError, Record
-from crewgraph.core.limits import SPENT, Stopped, node_of_run
+from crewgraph.core.limits import SPENT, Stopped, run_meter
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
@@ -75,7 +75,7 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
             yield from journal.clocked()
         if isinstance(error, Stopped):
             yield from journal.stopped(error)
-        if isinstance(error, ParentCommand) and error.args[0].graph != (node_of_run() or Command.PARENT):
+        if isinstance(error, ParentCommand) and error.args[0].graph != (run_meter().node or Command.PARENT):
             node = (journal.config.get("metadata") or {}).get("langgraph_node")
             raise refused_command(error, f"`{node}`") from None
         raise

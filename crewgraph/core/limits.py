@@ -4,7 +4,7 @@ Meters nest: what an effect uses is used by the enclosing runs, too. Each record
 that a resumed run knows what it spent before.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
 
@@ -20,8 +20,8 @@ __all__ = [
     "UsageCounter",
     "UsageEntry",
     "check_limits",
-    "node_of_run",
     "request_entry",
+    "run_meter",
 ]
 
 
@@ -93,6 +93,9 @@ class Meter(UsageCounter):
 
     node: str | None = None
     """The namespace of the node that the crew of a run is in a graph around it; None if it is none."""
+
+    keys: Collection[str] = ()
+    """The keys of its graph's state, and of the state of the graph around it, that tools may update."""
 
     def __init__(self, around: "Meter | None" = None) -> None:
         super().__init__()
@@ -170,10 +173,9 @@ class Meter(UsageCounter):
             self.around.hear(place, before, charge)
 
 
-def node_of_run() -> str | None:
-    """Return the namespace of the node that the innermost run is in a graph around it; None if it is none."""
-    meter = CURRENT.get().meter
-    return None if meter is None else meter.run.node
+def run_meter() -> Meter:
+    """Return the meter of the innermost run; an empty one outside of runs."""
+    return (CURRENT.get().meter or Meter()).run
 
 
 def check_limits(model: str | None = None) -> None:

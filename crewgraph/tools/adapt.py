@@ -92,9 +92,10 @@ class CommandReturned(ToolFailed):
 
 
 NO_COMMANDS = (
-    "A tool hands over with `Command(graph=Command.PARENT, goto=..., update=...)`, alone, where the crew is a node of a graph: "
-    "`builder.add_node(crew.compile())`. Elsewhere let the tool return data, and decide what comes next from it: with a "
-    "conditional edge of the graph around the crew, a router of a flow, or `allow_delegation`."
+    "A tool hands over with `Command(graph=Command.PARENT, goto=...)`, alone, where the crew is a node of a graph, "
+    "`builder.add_node(crew.compile())`, and updates keys of its state with `Command(update=...)`. Elsewhere let the tool return "
+    "data, and decide what comes next from it: with a conditional edge of the graph around the crew, a router of a flow, or "
+    "`allow_delegation`."
 )
 """What to do where a command is not obeyed."""
 

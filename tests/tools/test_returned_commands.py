@@ -1,5 +1,6 @@
 """A tool that returns a LangGraph `Command` hands over in the graph around the crew; where there is none, it ends the run."""
 
+import operator
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -141,8 +142,12 @@ def test_a_tool_that_says_so_does_not_run_where_no_graph_is_around(mode: Mode):
     assert ran == []
 
 
+AT: Any = {"configurable": {"thread_id": "t"}}
+
+
 class Talk(MessagesState, total=False):
     active: str
+    notes: Annotated[list[str], operator.add]
     output: Any
 
 
@@ -218,8 +223,46 @@ def test_a_coworkers_command_hands_over_too(mode: Mode):
     assert (said(done), done["active"]) == ([("ai", "billed")], "b")
 
 
-def test_a_command_that_does_not_leave_is_refused_after_the_tool_has_run(mode: Mode):
-    go = going(Command(update={"active": "b"}))["function"]
+@langchain_tool
+def note(text: str, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+    """Note."""
+    ran.append(text)
+    messages = [AIMessage(f"noted {text}"), ToolMessage(f"wrote {text}", tool_call_id=call_id)]
+    return Command(update={"messages": messages, "active": text, "notes": [text]})
+
+
+@pytest.mark.parametrize("granularity", ["task", "step"])
+def test_updates_reach_the_state_of_the_graph_and_the_work_goes_on(mode: Mode, granularity: str):
+    for node in (True, False):
+        llm = ScriptedLLM(
+            [[ToolUse("note", {"text": "a"}), ToolUse("ask", {})], ToolUse("note", {"text": "b"}), "Final Answer: c"]
+        )
+        first = task("first", agent(llm, tools=[note if node else say, ask]), description="Answer {question}")
+        made = crew(first, task("second", agent(ScriptedLLM(["Final Answer: second"]), "Other")), name="desk")
+        team: Any = made.compile(messages=True, granularity=granularity, checkpointer=None if node else InMemorySaver())
+        graph: Any = StateGraph(Talk)
+        graph.add_node(team)
+        graph.add_edge(START, "desk")
+        app = graph.compile(checkpointer=SqliteCheckpointer(":memory:")) if node else team
+        assert mode.invoke(app, ASKED, AT)["__interrupt__"]
+        done = mode.invoke(app, Command(resume="so"), AT)
+        assert said(done)[3:] == [("ai", "noted a"), ("ai", "noted b"), ("ai", "second")]
+        assert (done.get("active"), done.get("notes")) == (("b", ["a", "b"]) if node else (None, None))
+        assert "wrote a" in str(llm.requests[1].messages) and ran == ["a", "b"]
+        ran.clear()
+
+
+@langchain_tool("note")
+def say(text: str, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+    """Note."""
+    ran.append(text)
+    return Command(
+        update={"messages": [AIMessage(f"noted {text}"), ToolMessage(f"wrote {text}", tool_call_id=call_id)]}
+    )
+
+
+def test_an_update_of_a_key_that_no_state_has_is_refused_after_the_tool_has_run(mode: Mode):
+    go = going(Command(update={"other": "b"}))["function"]
     graph = desk(ToolUse("go", {"to": "Brest"}), tools=[go])
     with pytest.raises(ToolFailed, match="the tool `go` returned a LangGraph `Command`.*not obeyed"):
         mode.invoke(graph.compile(), ASKED)

@@ -15,7 +15,7 @@ from crewgraph.compiler.agent.cached_tool import CachedTool
 from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome, command_outcome
 from crewgraph.core.current import is_replayed, is_traced
 from crewgraph.core.effects import Effect, ToolCallEffect
-from crewgraph.core.limits import node_of_run
+from crewgraph.core.limits import run_meter
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
@@ -333,7 +333,8 @@ class EventTool:
         Raises:
             ToolFailed: it is to steer a graph around the crew, and there is none.
         """
-        if self.tool.tool.steers and node_of_run() is None:
+        run = run_meter()
+        if self.tool.tool.steers and run.node is None and not run.keys:
             raise ToolFailed(
                 f"the tool `{self.name}` returns a LangGraph `Command` by its annotation, and there is no graph around the "
                 f"run that it could steer: it was not called. {NO_COMMANDS}"

@@ -525,7 +525,7 @@ def run_tools(
     made, calls = _calls(context, dialogue, reply, actions, requests)
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
-    yield from obey_commands(outcomes)
+    yield from obey_commands(outcomes, context.usage)
     if actions.actions[0].call_id is not None:
         yield Notify(partial(_show_results, reply, actions, outcomes, made))
     for request, outcome in zip(requests, outcomes, strict=True):

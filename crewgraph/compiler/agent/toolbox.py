@@ -9,15 +9,17 @@ from typing import Any, NotRequired, Protocol, Self, TypedDict
 
 from crewgraph.compiler.enclosing import fields_of
 from crewgraph.core.effects import Body, Call, Effect
-from crewgraph.core.limits import node_of_run
+from crewgraph.core.limits import run_meter
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.protocols import AgentTool
 from crewgraph.errors import ToolFailed
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
 from crewgraph.tools.adapt import CommandReturned
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool, keep_never
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
+from crewgraph.tools.results import observation
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
@@ -66,7 +68,7 @@ class ToolOutcome(TypedDict):
     """If the tool returned a command of LangGraph: the text of the error that ends the run if it is not obeyed."""
 
     command: NotRequired[PlainDict]
-    """The `update`, a list of keys and values, and the `goto`, a list, of a command for the graph around the crew."""
+    """The `update`, a list of keys and values, and the `goto`, a list, of a command; whether it `leaves` the crew."""
 
     shown: NotRequired[list[dict[str, object]]]
     """Further content blocks for the model, such as images."""
@@ -86,36 +88,68 @@ def refuse_commands(outcomes: Iterable[ToolOutcome]) -> None:
 def command_outcome(tool: str, command: Any) -> ToolOutcome:
     """Return the outcome of a call that returned a command of LangGraph.
 
-    A tool that hands over what it read as the agent's `messages` hands over only what is new: its call and the result.
+    Of what a tool read as the agent's `messages`, only what is new is passed on. A result without its call is for the agent.
     """
     given: Any = fields_of(command.update) or {}
     goto: Any = command.goto
     update: Any = [*given.items()] if is_mapping(given) else given
     outcome = ToolOutcome(text="", failed=False, final=False, disobeyed=str(CommandReturned(tool)))
-    leaves = command.graph == command.PARENT or (command.graph is None and goto)
-    if leaves and is_list(update):
-        outcome["command"] = {
-            "update": [[key, _without_seen(value)] for key, value in update],
+    if command.graph not in (None, command.PARENT) or not is_list(update):
+        return outcome
+    leaves = bool(command.graph or goto)
+    items = [item for _, value in update if is_list(value) for item in value if not _is_seen(item)]
+    asked = [call["id"] for item in items for call in getattr(item, "tool_calls", ())]
+    told = [item for item in items if getattr(item, "type", "") == "tool"]
+    unasked = [message for message in told if not leaves and message.tool_call_id not in asked]
+    return {
+        **outcome,
+        "text": "\n".join(str(message.text) for message in told) or observation(None),
+        "command": {
+            "update": [
+                [key, _news(value, unasked)]
+                for key, value in update
+                if not is_list(value) or not value or _news(value, unasked)
+            ],
             "goto": [*goto] if is_list(goto) or isinstance(goto, tuple) else [goto],
-        }
-    return outcome
+            "leaves": leaves,
+        },
+    }
 
 
-def _without_seen(value: Any) -> Any:
-    return [item for item in value if not str(getattr(item, "id", "")).startswith(SEEN)] if is_list(value) else value
+def _news(value: Any, told: Sequence[object]) -> Any:
+    if not is_list(value):
+        return value
+    return [item for item in value if not _is_seen(item) and all(item is not one for one in told)]
 
 
-def obey_commands(outcomes: Sequence[ToolOutcome]) -> Body[None]:
-    """Leave the crew for the graph around it if tools returned commands. What they did is recorded before.
+def _is_seen(item: object) -> bool:
+    return str(getattr(item, "id", "")).startswith(SEEN)
+
+
+def obey_commands(outcomes: Sequence[ToolOutcome], usage: UsageLedger) -> Body[None]:
+    """Obey the commands that tools returned: note what they update, or leave the crew for the graph around it.
 
     Raises:
-        ToolFailed: a command cannot be obeyed.
+        ToolFailed: one cannot be obeyed. What the tools did is recorded before.
     """
-    node = node_of_run()
-    commands = [] if node is None else [outcome["command"] for outcome in outcomes if "command" in outcome]
-    refuse_commands(outcome for outcome in outcomes if node is None or "command" not in outcome)
-    if commands:
-        yield Call(function=_leave, args=(node, commands), name="command", aside=True)
+    run, updates = run_meter(), usage.updates
+    leaving: list[PlainMapping] = []
+    for outcome in outcomes:
+        command: PlainMapping = outcome.get("command", {})
+        if command.get("leaves") and run.node is not None:
+            leaving.append(command)
+        elif (
+            command
+            and not command["leaves"]
+            and updates is not None
+            and all(key in run.keys for key, _ in command["update"])
+        ):
+            updates += [(key, value) for key, value in command["update"]]
+        else:
+            refuse_commands([outcome])
+    if leaving and run.node is not None:
+        noted = [{"update": updates or [], "goto": []}, *leaving]
+        yield Call(function=_leave, args=(run.node, noted), name="command", aside=True)
 
 
 def _leave(node: str, commands: Sequence[PlainMapping]) -> None:
