@@ -107,7 +107,7 @@ def _returns_command(function: object) -> bool:
 
 def is_command(value: object) -> bool:
     """Return whether a value is a LangGraph `Command`."""
-    return _is_command(type(value))
+    return type(value).__name__ == "Command" and _is_command(type(value))
 
 
 def _is_command(kind: object) -> bool:

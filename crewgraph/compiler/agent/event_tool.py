@@ -333,8 +333,7 @@ class EventTool:
         Raises:
             ToolFailed: it is to steer a graph around the crew, and there is none.
         """
-        run = run_meter()
-        if self.tool.tool.steers and run.node is None and not run.keys:
+        if self.tool.tool.steers and (run := run_meter()).node is None and not run.keys:
             raise ToolFailed(
                 f"the tool `{self.name}` returns a LangGraph `Command` by its annotation, and there is no graph around the "
                 f"run that it could steer: it was not called. {NO_COMMANDS}"

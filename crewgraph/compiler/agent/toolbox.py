@@ -132,9 +132,11 @@ def obey_commands(outcomes: Sequence[ToolOutcome], usage: UsageLedger) -> Body[N
     Raises:
         ToolFailed: one cannot be obeyed. What the tools did is recorded before.
     """
-    run, updates = run_meter(), usage.updates
-    leaving: list[PlainMapping] = []
-    for outcome in outcomes:
+    returned = [outcome for outcome in outcomes if "disobeyed" in outcome]
+    if not returned:
+        return
+    run, updates, leaving = run_meter(), usage.updates, list[PlainMapping]()
+    for outcome in returned:
         command: PlainMapping = outcome.get("command", {})
         if command.get("leaves") and run.node is not None:
             leaving.append(command)
