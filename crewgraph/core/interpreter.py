@@ -30,7 +30,7 @@ from crewgraph.core.effects import (
     Together,
 )
 from crewgraph.core.journal import Journal, JournalError, Record
-from crewgraph.core.limits import SPENT, Stopped
+from crewgraph.core.limits import SPENT, Stopped, run_meter
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import Used, answers_to, answers_waiting, counted, inside_effect, with_answers
 from crewgraph.core.questions import EffectAsked, interrupt_id, question_id
@@ -62,6 +62,7 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
 
     Raises:
         RunError: a graph in it returned a command to the graph around it.
+        ParentCommand: a tool handed over to a node of the graph around the crew.
     """
     yield from journal.load()
     try:
@@ -74,7 +75,7 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
             yield from journal.clocked()
         if isinstance(error, Stopped):
             yield from journal.stopped(error)
-        if isinstance(error, ParentCommand):
+        if isinstance(error, ParentCommand) and error.args[0].graph != (run_meter().node or Command.PARENT):
             node = (journal.config.get("metadata") or {}).get("langgraph_node")
             raise refused_command(error, f"`{node}`") from None
         raise

@@ -4,7 +4,7 @@ Meters nest: what an effect uses is used by the enclosing runs, too. Each record
 that a resumed run knows what it spent before.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ __all__ = [
     "UsageEntry",
     "check_limits",
     "request_entry",
+    "run_meter",
 ]
 
 
@@ -89,6 +90,12 @@ class Meter(UsageCounter):
     Args:
         around: the enclosing meter.
     """
+
+    node: str | None = None
+    """The namespace of the node that the crew of a run is in a graph around it; None if it is none."""
+
+    keys: Collection[str] = ()
+    """The keys of its graph's state, and of the state of the graph around it, that tools may update."""
 
     def __init__(self, around: "Meter | None" = None) -> None:
         super().__init__()
@@ -164,6 +171,11 @@ class Meter(UsageCounter):
         """Let the innermost run count what was spent at a checkpoint, once."""
         if self.around is not None:
             self.around.hear(place, before, charge)
+
+
+def run_meter() -> Meter:
+    """Return the meter of the innermost run; an empty one outside of runs."""
+    return (CURRENT.get().meter or Meter()).run
 
 
 def check_limits(model: str | None = None) -> None:

@@ -27,6 +27,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import ensure_config
 from langgraph._internal._config import ensure_config as merged_config
 from langgraph._internal._runnable import RunnableSeq
+from langgraph.channels import LastValue
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.base import id as checkpoint_ids
 from langgraph.constants import START
@@ -88,6 +89,7 @@ __all__ = [
     "untraced",
     "with_answers",
     "within_call",
+    "write_around",
     "written_since_start",
 ]
 
@@ -217,6 +219,19 @@ def types_around(config: RunnableConfig) -> dict[str, Any]:
     read: Any = (config.get("configurable") or {}).get(_READ)
     channels: Mapping[str, Any] = {} if read is None else read.args[1]
     return {name: channel.typ for name, channel in channels.items()}
+
+
+def write_around(config: RunnableConfig, updates: Sequence[tuple[str, object]]) -> None:
+    """Write updates to the state of the graph that has a node with this config; for a key without a reducer, the last."""
+    conf: PlainMapping = config.get("configurable") or {}
+    channels, last = conf[_READ].args[1], {key: number for number, (key, _) in enumerate(updates)}
+    conf[_SEND](
+        [
+            (key, value)
+            for number, (key, value) in enumerate(updates)
+            if number == last[key] or not isinstance(channels.get(key), LastValue)
+        ]
+    )
 
 
 def place_of(config: RunnableConfig) -> Place:
@@ -586,7 +601,7 @@ def add_writes(graph: "Pregel[Any]", name: str, writes: Callable[[Any], Sequence
     """
     writers = cast("list[Runnable[Any, Any]]", graph.nodes[name].writers)
     first = cast("ChannelWrite", writers[0])  # writes the state's channels; later writers trigger other nodes
-    writers[0] = ChannelWrite([*first.writes, ChannelWriteTupleEntry(mapper=writes)])
+    writers[0] = ChannelWrite((*first.writes, ChannelWriteTupleEntry(mapper=writes)))
 
 
 def node_name(text: str) -> str:

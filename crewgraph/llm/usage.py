@@ -198,6 +198,8 @@ class UsageLedger:
         self._coworkers: dict[str, UsageLedger] = {}
         self.message: tuple[str | None, Usage | None] = None, None
         """The id and the usage of LangChain's message with the latest reply."""
+        self.updates: list[tuple[str, object]] | None = None
+        """What tools write to the state of the graph, by key; None where nothing takes it."""
         if entries:
             self._counter.add([("", model, tokens) for _, model, tokens in entries])
 
@@ -223,7 +225,9 @@ class UsageLedger:
 
     def coworker(self, role: str) -> "UsageLedger":
         """Return the ledger of a coworker to whom work is delegated; its usage is included in this one."""
-        return self._coworkers.setdefault(role, UsageLedger())
+        ledger = self._coworkers.setdefault(role, UsageLedger())
+        ledger.updates = self.updates
+        return ledger
 
     @property
     def current(self) -> "UsageLedger":

@@ -50,12 +50,14 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 __all__ = [
+    "NO_COMMANDS",
     "AdaptedTool",
     "CommandReturned",
     "as_tool",
     "as_tools",
     "atraced",
     "called_with",
+    "is_command",
     "is_provider_tool",
     "provider_tool",
     "tool_message",
@@ -75,7 +77,7 @@ _QUOTED_CHARACTERS = 200
 
 
 class CommandReturned(ToolFailed):
-    """A tool ran and returned a LangGraph `Command`, which nothing obeys.
+    """A tool ran and returned a LangGraph `Command` that cannot be obeyed.
 
     Args:
         tool: Its name.
@@ -83,30 +85,29 @@ class CommandReturned(ToolFailed):
 
     def __init__(self, tool: str) -> None:
         super().__init__(
-            f"the tool `{tool}` returned a LangGraph `Command`, which an agent's tools cannot use to steer a graph: the tool "
-            f"has run, and the command was not obeyed. The run ends, and resuming it does not call the tool again. "
-            f"{_NO_COMMANDS} Then start a new run, or fork this one from before the task."
+            f"the tool `{tool}` returned a LangGraph `Command` that cannot be obeyed here: the tool has run, and the command was "
+            f"not obeyed. The run ends, and resuming it does not call the tool again. {NO_COMMANDS} Then start a new run, or "
+            "fork this one from before the task."
         )
 
 
-_NO_COMMANDS = (
-    "Let the tool return data, and decide what comes next from it: with a conditional edge of the graph around the crew, a "
-    "router of a flow, or `allow_delegation`."
+NO_COMMANDS = (
+    "A tool hands over with `Command(graph=Command.PARENT, goto=...)`, alone, where the crew is a node of a graph, "
+    "`builder.add_node(crew.compile())`, and updates keys of its state with `Command(update=...)`. Elsewhere let the tool return "
+    "data, and decide what comes next from it: with a conditional edge of the graph around the crew, a router of a flow, or "
+    "`allow_delegation`."
 )
+"""What to do where a command is not obeyed."""
 
 
-def _refuse_command_functions(title: str, function: object) -> None:
-    """Refuse a function that is annotated to return commands.
-
-    Raises:
-        DefinitionError: It is.
-    """
+def _returns_command(function: object) -> bool:
     returned: object = return_type(function) if callable(function) else None
-    if any(_is_command(kind) for kind in (returned, *get_args(returned))) and not _may_be_data(returned):
-        raise DefinitionError(
-            f"the tool `{title}` returns a LangGraph `Command` by its annotation, and an agent's tools cannot steer a graph. "
-            f"{_NO_COMMANDS}"
-        )
+    return any(_is_command(kind) for kind in (returned, *get_args(returned))) and not _may_be_data(returned)
+
+
+def is_command(value: object) -> bool:
+    """Return whether a value is a LangGraph `Command`."""
+    return type(value).__name__ == "Command" and _is_command(type(value))
 
 
 def _is_command(kind: object) -> bool:
@@ -233,8 +234,9 @@ def with_call(config: "RunnableConfig", **call: Any) -> "RunnableConfig":
 
     Args:
         config: The config.
-        call: What is known of the call: its `id`, where the model gave it one; `state`, which returns the agent's state; `shown`,
-            which returns what the run in the trace shows for a result, awaited in async runs; `result`, for the `artifact`.
+        call: What is known of the call: its `id`, where the model gave it one; `state`, which returns the agent's state;
+            `shown`, which returns what the run in the trace shows for a result, awaited in async runs; `result`, for the
+            `artifact`.
     """
     configurable: PlainDict = config.get("configurable") or {}
     return {**config, "configurable": {**configurable, _CALL: {**configurable.get(_CALL, {}), **call}}}
@@ -277,6 +279,8 @@ class AdaptedTool(ABC):
         """Whether the result becomes the agent's final answer."""
         self.once = bool(getattr(source, "once", False))
         """Whether a call must not be repeated if a crash leaves its outcome unknown."""
+        self.steers = False
+        """Whether it returns a LangGraph `Command`, by its annotation."""
 
     @property
     def reads_state(self) -> bool:
@@ -393,7 +397,7 @@ class AdaptedTool(ABC):
         if isinstance(value, ToolFailure):
             raise ReportedFailure(value)
         try:
-            return plain(value)
+            return value if is_command(value) else plain(value)
         except SteersGraph as error:
             raise CommandReturned(self.title) from error
         except NotPlain as error:
@@ -420,7 +424,7 @@ class _FunctionTool(AdaptedTool):
             self._function = source.func
         check_parameters(self.title, self._function, source.args_schema)
         self._accepted_names = keyword_names(self._function)
-        _refuse_command_functions(self.title, self._function)
+        self.steers = _returns_command(self._function)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
@@ -479,7 +483,7 @@ class _LangChainTool(AdaptedTool):
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
         self._injected = InjectedArguments.of(source)
-        _refuse_command_functions(self.title, function_of(source) or getattr(source, "_run", None))
+        self.steers = _returns_command(function_of(source) or getattr(source, "_run", None))
         if unfilled := unfilled_arguments(source):
             names = ", ".join(f"`{name}`" for name in unfilled)
             raise DefinitionError(
@@ -512,7 +516,8 @@ class _LangChainTool(AdaptedTool):
         config, call = called_with(config)
         call_id: str = call.get("id") or f"call_{digest([self.title, args])}"
         if self._injected is not None:
-            args = self._injected.added_to(args, self.title, call_id, config, call.get("state", dict)())
+            state: PlainDict = call["state"](call_id) if "state" in call else {}
+            args = self._injected.added_to(args, self.title, call_id, config, state)
         if "id" not in call and not self._wants_call_id:
             return self.source, args, config, {}
         whole: PlainDict = {"type": "tool_call", "name": self.title, "args": args, "id": call_id}

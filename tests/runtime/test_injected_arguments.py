@@ -59,8 +59,9 @@ def test_a_tool_reads_the_conversation_and_the_inputs(mode: Mode, native: bool):
     mode.kickoff(made, {"topic": "the sea"})
     (state,) = SEEN
     assert (state["topic"], state["inputs"]) == ("the sea", {"topic": "the sea"})
-    assert [message.type for message in state["messages"]] == ["system", "human"]
-    assert "Read about the sea" in state["messages"][-1].content
+    assert [message.type for message in state["messages"]] == ["system", "human", "ai"]
+    assert "Read about the sea" in state["messages"][-2].content
+    assert state["messages"][-1].tool_calls[0]["args"] == {"word": "tide"}
 
 
 def test_injected_parameters_are_not_shown_to_the_model():
@@ -114,4 +115,4 @@ def test_results_of_a_tool_that_reads_the_state_are_not_cached(mode: Mode):
     model = ScriptedLLM([ToolUse("whole", {"word": "a"}), ToolUse("whole", {"word": "a"}), "Final Answer: done"])
     work = task("work", agent(model, tools=[whole]), description="Read about {topic}")
     mode.kickoff(crew(work), {"topic": "x"})
-    assert [len(state["messages"]) for state in SEEN] == [2, 4]
+    assert [len(state["messages"]) for state in SEEN] == [3, 5]

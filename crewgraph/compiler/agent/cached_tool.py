@@ -17,7 +17,7 @@ from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
-from crewgraph.tools.adapt import AdaptedTool, atraced, traced
+from crewgraph.tools.adapt import AdaptedTool, atraced, is_command, traced
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.use import GuardedTool, Outcome
@@ -114,7 +114,7 @@ class CachedTool:
 
     def _is_cacheable(self, args: PlainDict, result: Any) -> Program[bool]:
         predicate = self.tool.cache_function
-        if result is None:  # `read` returns None for a miss
+        if result is None or is_command(result):  # `read` returns None for a miss
             return False
         return predicate is None or bool((yield from self._call_handler("cache_function", predicate, args, result)))
 

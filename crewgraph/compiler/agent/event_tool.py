@@ -12,15 +12,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict, cast
 
 from crewgraph.compiler.agent.cached_tool import CachedTool
-from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome
+from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome, command_outcome
 from crewgraph.core.current import is_replayed, is_traced
 from crewgraph.core.effects import Effect, ToolCallEffect
+from crewgraph.core.limits import run_meter
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
-from crewgraph.errors import HookAborted
+from crewgraph.errors import HookAborted, ToolFailed
 from crewgraph.events import late
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.hooks.points import InterceptionPoint
@@ -28,7 +29,7 @@ from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
-from crewgraph.tools.adapt import AdaptedTool, with_call
+from crewgraph.tools.adapt import NO_COMMANDS, AdaptedTool, is_command, with_call
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.failure import (
@@ -327,13 +328,24 @@ class EventTool:
         return Done(ok=False, result=use["refused"], failure=failure.model_dump(mode="json"))
 
     def report_start(self, args: PlainDict) -> datetime:
-        """Emit the event of the call's start; return the time."""
+        """Emit the event of the call's start; return the time.
+
+        Raises:
+            ToolFailed: it is to steer a graph around the crew, and there is none.
+        """
+        if self.tool.tool.steers and (run := run_meter()).node is None and not run.keys:
+            raise ToolFailed(
+                f"the tool `{self.name}` returns a LangGraph `Command` by its annotation, and there is no graph around the "
+                f"run that it could steer: it was not called. {NO_COMMANDS}"
+            )
         if crewai_event_bus.wants(late.ToolUsageStartedEvent) and not is_replayed():
             crewai_event_bus.emit(self.agent, late.ToolUsageStartedEvent(**self._event_fields(args)))
         return datetime.now(UTC)
 
     def outcome_of(self, result: Done) -> ToolOutcome:
         """Convert a result to an outcome for the loop."""
+        if is_command(result["result"]):
+            return command_outcome(self.tool.tool.title, result["result"])
         text, shown = self.tool.tool.shown(result["result"]) if result["ok"] else (observation(result["result"]), [])
         outcome = ToolOutcome(
             text=text,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
 
-from langchain_core.messages import convert_to_messages
+from langchain_core.messages import AIMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
@@ -36,13 +36,14 @@ from crewgraph.compiler.agent.protocol import (
     written_calls,
 )
 from crewgraph.compiler.agent.toolbox import (
+    SEEN,
     CheckedArguments,
     PreparedCall,
     PreparedTool,
     Toolbox,
     ToolOutcome,
     longest_result,
-    refuse_commands,
+    obey_commands,
 )
 from crewgraph.core.digests import Transcript, digest
 from crewgraph.core.effects import (
@@ -517,10 +518,10 @@ def run_tools(
 ) -> Body[list[ToolOutcome]]:
     """Run the requested tool calls and add their results to the conversation; return the outcomes."""
     requests = yield from _resolve_actions(context, actions)
-    made, calls = _calls(context, dialogue, actions, requests)
+    made, calls = _calls(context, dialogue, reply, actions, requests)
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
-    refuse_commands(outcomes)
+    yield from obey_commands(outcomes, context.usage)
     if actions.actions[0].call_id is not None:
         yield Notify(partial(_show_results, reply, actions, outcomes, made))
     for request, outcome in zip(requests, outcomes, strict=True):
@@ -655,18 +656,22 @@ def _prepare_call(context: ReActContext, action: Action) -> Body[PreparedCall | 
 
 
 def _calls(
-    context: ReActContext, dialogue: Dialogue, actions: Actions, requests: Sequence[RequestedCall]
+    context: ReActContext, dialogue: Dialogue, reply: Reply, actions: Actions, requests: Sequence[RequestedCall]
 ) -> tuple[list[PlainDict], list[Effect]]:
     """Return what becomes known of each request, and the calls.
 
-    Tools that read the state of the agent find the conversation so far and the inputs of the run.
+    Tools that read the state of the agent find the conversation so far with their call, and the inputs of the run.
     """
     inputs, messages = dict(context.inputs), tuple(dialogue.transcript.messages)
 
-    def state() -> PlainDict:
-        return {**inputs, "inputs": inputs, "messages": convert_to_messages(openai_messages(messages))}
+    def state(call: PreparedCall, id: str) -> PlainDict:
+        seen = convert_to_messages(openai_messages(messages))
+        for number, message in enumerate(seen):
+            message.id = f"{SEEN}{number}"
+        asked = {"name": call.tool.name, "args": call.args, "id": id}
+        said = AIMessage(reply["content"], id=reply.get("id"), tool_calls=[asked])
+        return {**inputs, "inputs": inputs, "messages": [*seen, said]}
 
-    known: PlainDict = {"state": state} if context.tools.reads_state else {}
     made, effects = list[PlainDict](), list[Effect]()
     for action, request in zip(actions.actions, requests, strict=True):
         result: PlainDict = {}
@@ -674,6 +679,7 @@ def _calls(
         if request.call is None:
             continue
         effect = request.call.effect
+        known: PlainDict = {"state": partial(state, request.call)} if context.tools.reads_state else {}
         call = known if action.call_id is None else {**known, "id": action.call_id, "result": result}
         if call and isinstance(effect, ToolCallEffect):
             result["is_made"] = False

@@ -1,34 +1,45 @@
 """The tools of an agent as the loop uses them: listed for the model, looked up by name, their arguments validated."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, NotRequired, Protocol, Self, TypedDict
 
-from crewgraph.core.effects import Effect
+from crewgraph.compiler.enclosing import fields_of
+from crewgraph.core.effects import Body, Call, Effect
+from crewgraph.core.limits import run_meter
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.protocols import AgentTool
 from crewgraph.errors import ToolFailed
-from crewgraph.schema import PlainDict
+from crewgraph.llm.usage import UsageLedger
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
+from crewgraph.tools.adapt import CommandReturned
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool, keep_never
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
+from crewgraph.tools.results import observation
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
 __all__ = [
+    "SEEN",
     "CheckedArguments",
     "PreparedCall",
     "PreparedTool",
     "ResultReader",
     "ToolOutcome",
     "Toolbox",
+    "command_outcome",
     "longest_result",
+    "obey_commands",
     "refuse_commands",
 ]
 
+
+SEEN = "crewgraph-"
+"""The beginning of the ids of the messages that tools read as those of the agent's conversation."""
 
 _ALMOST = 0.85
 """The similarity of names, from 0 to 1, from which one is taken for the other."""
@@ -54,7 +65,10 @@ class ToolOutcome(TypedDict):
     """The `ToolFailure` as plain data, if the call failed."""
 
     disobeyed: NotRequired[str]
-    """If the tool returned a command of LangGraph: the text of the error that ends the run, also a resumed one."""
+    """If the tool returned a command of LangGraph: the text of the error that ends the run if it is not obeyed."""
+
+    command: NotRequired[PlainDict]
+    """The `update`, a list of keys and values, and the `goto`, a list, of a command; whether it `leaves` the crew."""
 
     shown: NotRequired[list[dict[str, object]]]
     """Further content blocks for the model, such as images."""
@@ -69,6 +83,83 @@ def refuse_commands(outcomes: Iterable[ToolOutcome]) -> None:
     for outcome in outcomes:
         if "disobeyed" in outcome:
             raise ToolFailed(outcome["disobeyed"])
+
+
+def command_outcome(tool: str, command: Any) -> ToolOutcome:
+    """Return the outcome of a call that returned a command of LangGraph.
+
+    Of what a tool read as the agent's `messages`, only what is new is passed on. A result without its call is for the agent.
+    """
+    given: Any = fields_of(command.update) or {}
+    goto: Any = command.goto
+    update: Any = [*given.items()] if is_mapping(given) else given
+    outcome = ToolOutcome(text="", failed=False, final=False, disobeyed=str(CommandReturned(tool)))
+    if command.graph not in (None, command.PARENT) or not is_list(update):
+        return outcome
+    leaves = bool(command.graph or goto)
+    items = [item for _, value in update if is_list(value) for item in value if not _is_seen(item)]
+    asked = [call["id"] for item in items for call in getattr(item, "tool_calls", ())]
+    told = [item for item in items if getattr(item, "type", "") == "tool"]
+    unasked = [message for message in told if not leaves and message.tool_call_id not in asked]
+    return {
+        **outcome,
+        "text": "\n".join(str(message.text) for message in told) or observation(None),
+        "command": {
+            "update": [
+                [key, _news(value, unasked)]
+                for key, value in update
+                if not is_list(value) or not value or _news(value, unasked)
+            ],
+            "goto": [*goto] if is_list(goto) or isinstance(goto, tuple) else [goto],
+            "leaves": leaves,
+        },
+    }
+
+
+def _news(value: Any, told: Sequence[object]) -> Any:
+    if not is_list(value):
+        return value
+    return [item for item in value if not _is_seen(item) and all(item is not one for one in told)]
+
+
+def _is_seen(item: object) -> bool:
+    return str(getattr(item, "id", "")).startswith(SEEN)
+
+
+def obey_commands(outcomes: Sequence[ToolOutcome], usage: UsageLedger) -> Body[None]:
+    """Obey the commands that tools returned: note what they update, or leave the crew for the graph around it.
+
+    Raises:
+        ToolFailed: one cannot be obeyed. What the tools did is recorded before.
+    """
+    returned = [outcome for outcome in outcomes if "disobeyed" in outcome]
+    if not returned:
+        return
+    run, updates, leaving = run_meter(), usage.updates, list[PlainMapping]()
+    for outcome in returned:
+        command: PlainMapping = outcome.get("command", {})
+        if command.get("leaves") and run.node is not None:
+            leaving.append(command)
+        elif (
+            command
+            and not command["leaves"]
+            and updates is not None
+            and all(key in run.keys for key, _ in command["update"])
+        ):
+            updates += [(key, value) for key, value in command["update"]]
+        else:
+            refuse_commands([outcome])
+    if leaving and run.node is not None:
+        noted = [{"update": updates or [], "goto": []}, *leaving]
+        yield Call(function=_leave, args=(run.node, noted), name="command", aside=True)
+
+
+def _leave(node: str, commands: Sequence[PlainMapping]) -> None:
+    from langgraph.errors import ParentCommand
+    from langgraph.types import Command
+
+    update = [(key, value) for command in commands for key, value in command["update"]]
+    raise ParentCommand(Command(graph=node, update=update, goto=[to for command in commands for to in command["goto"]]))
 
 
 class CheckedArguments(TypedDict):

@@ -12,7 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.utils.runnable import RunnableCallable
 
 from crewgraph.compiler.crew.planning import crew_plan_body, planning_binding
-from crewgraph.compiler.crew.state import INPUTS, MESSAGES, PLANNING, schema
+from crewgraph.compiler.crew.state import INPUTS, MESSAGES, PLANNING, UPDATES, schema
 from crewgraph.compiler.preflight import check_crew, warn_without_effect
 from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
 from crewgraph.compiler.task.body import skipped_output, task_body
@@ -332,7 +332,9 @@ def crew_graph(
         input_schema=schema(
             "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
         ),
-        output_schema=schema("CrewResult", outputs, form.channels),
+        output_schema=schema(
+            "CrewResult", outputs, {name: form.channels[name] for name in form.channels if name != UPDATES}
+        ),
         context_schema=form.context_schema,
     )
     if planning is None:

@@ -5,7 +5,7 @@ This also holds where other code invokes the graph, or uses it as a node.
 
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import RLock
 from typing import Any, cast
@@ -19,12 +19,13 @@ from langgraph.types import Command, StateUpdate
 from crewgraph.compiler.crew.graph import check_continues, node_task
 from crewgraph.compiler.crew.inputs import CrewInput, CrewRunContext, read_context
 from crewgraph.compiler.crew.result import as_declared
+from crewgraph.compiler.crew.state import MESSAGES, UPDATES
 from crewgraph.compiler.enclosing import is_node
 from crewgraph.core.current import CURRENT
 from crewgraph.core.limits import Meter, Place, Stopped
 from crewgraph.core.node import ActiveNodes
 from crewgraph.core.operations import Program
-from crewgraph.core.pregel import InlineGraph, named_run, place_of
+from crewgraph.core.pregel import InlineGraph, named_run, place_of, types_around
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.fields import BUDGETS, validate_budget
@@ -33,7 +34,7 @@ from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back, scoped
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
@@ -53,6 +54,8 @@ class RunMeter(ActiveNodes):
         thread: the thread id; None if the run has no separate thread.
         checkpointed: whether the run is checkpointed.
         context: the run's LangGraph context; its limits override the crew's.
+        node: the namespace of the node that the crew is in a graph around it.
+        keys: what tools may update of the states.
     """
 
     def __init__(
@@ -64,9 +67,12 @@ class RunMeter(ActiveNodes):
         thread: str | None,
         checkpointed: bool,
         context: CrewRunContext | None = None,
+        node: str | None = None,
+        keys: Collection[str] = (),
     ) -> None:
         super().__init__(parent)
-        self.context, self.model = context, None if context is None else context.model
+        self.context, self.model, self.node = context, None if context is None else context.model, node
+        self.keys = keys
         check_budgets(crew)
         self.crew, self.resumed, self.thread, self.checkpointed = crew, resumed, thread, checkpointed
         self._started_at, self._seconds_before = time.monotonic(), 0.0
@@ -324,11 +330,15 @@ class MeteredGraph(OwnedGraph, InlineGraph):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph and return its state; as a node of another graph, as that graph's state declares it."""
-        return as_declared(super().invoke(input, config, **kwargs), config)
+        return as_declared(super().invoke(input, config, **self._with_updates(config, kwargs)), config)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Async version of `invoke`."""
-        return as_declared(await super().ainvoke(input, config, **kwargs), config)
+        return as_declared(await super().ainvoke(input, config, **self._with_updates(config, kwargs)), config)
+
+    def _with_updates(self, config: RunnableConfig | None, options: PlainDict) -> PlainDict:
+        is_read = is_node(config) and UPDATES in self.channels
+        return {"output_keys": [*self.output_channels, UPDATES], **options} if is_read else options
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph.
@@ -389,7 +399,8 @@ class MeteredGraph(OwnedGraph, InlineGraph):
     def _opened(self, input: object, config: RunnableConfig | None, context: object = None) -> tuple[object, RunMeter]:
         """Return the input as the nodes take it, and the meter of the run."""
         parent, current = var_child_runnable_config.get() or {}, config or {}
-        place = place_of({"configurable": {**parent.get("configurable", {}), **current.get("configurable", {})}})
+        merged: PlainDict = {**parent.get("configurable", {}), **current.get("configurable", {})}
+        place = place_of({"configurable": merged})
         stored = place.saver is not None if self.checkpointer in (None, True) else self.checkpointer is not False
         # Another schema is the caller's own, for its tools; a node of a larger graph is not the one that it was given to.
         own = (
@@ -411,6 +422,8 @@ class MeteredGraph(OwnedGraph, InlineGraph):
             thread=place.thread or None if stored and not place.task else None,
             checkpointed=stored,
             context=own,
+            keys={*types_around(config or {}), *({MESSAGES} & self.channels.keys())} if self.input_form else (),
+            node=merged.get("checkpoint_ns") if place.task and self.input_form is not None else None,
         )
         return cast("object", input), meter
 

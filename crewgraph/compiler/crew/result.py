@@ -1,5 +1,6 @@
 """What a compiled crew shows of its result: `output`, and with `messages=` its part in a conversation."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import UnionType
@@ -12,10 +13,10 @@ from langgraph.pregel import Pregel
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.models import llm_of
-from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGE, MESSAGES, OUTPUT
+from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGE, MESSAGES, OUTPUT, UPDATES
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.channels import ResultChannel
-from crewgraph.core.pregel import add_writes, types_around
+from crewgraph.core.pregel import add_writes, types_around, write_around
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
@@ -71,6 +72,7 @@ def result_channels(tasks: Sequence[TaskBinding], *, messages: bool) -> dict[str
     channels: dict[str, object] = {OUTPUT: Annotated[Any, ResultChannel]}
     if messages:
         channels.update(CONVERSATION)
+    channels[UPDATES] = Annotated[Any, operator.add]
     return {name: kind for name, kind in channels.items() if name not in {assignment.slug for assignment in tasks}}
 
 
@@ -79,23 +81,29 @@ def write_result(
     tasks: Sequence[TaskBinding],
     channels: Mapping[str, object],
     name: str,
-    node: str | None = None,
 ) -> None:
-    """Let the nodes of tasks whose output may be that of the crew write the result.
+    """Let the nodes of tasks write what their tools update; those whose output may be that of the crew, the result.
 
     Args:
         graph: the compiled graph.
         tasks: the crew's tasks in order.
         channels: those of `result_channels`.
         name: the author of the message.
-        node: the node that the tasks share; None if each has its own.
     """
+    is_last = True
     for assignment in reversed(tasks):
-        add_writes(graph, node or assignment.slug, partial(_result, assignment.slug, channels, name))
-        if not isinstance(
-            assignment.task, ConditionalTaskDefinition
-        ):  # else the one before it is the last, if it is skipped
-            return
+        add_writes(graph, assignment.slug, partial(_updates, channels))
+        if is_last:
+            add_writes(graph, assignment.slug, partial(_result, assignment.slug, channels, name))
+        # else the one before it is the last, if it is skipped
+        is_last = is_last and isinstance(assignment.task, ConditionalTaskDefinition)
+
+
+def _updates(channels: Mapping[str, object], update: Any) -> list[tuple[str, object]]:
+    """Return the writes of a task's tools."""
+    message: Sequence[Any] = update.get(MESSAGE, ()) if is_mapping(update) else ()
+    own = {MESSAGES} & channels.keys()
+    return [(key, value) if key in own else (UPDATES, [(key, value)]) for key, value in (message[2:] or ((),))[0]]
 
 
 def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -> list[tuple[str, object]]:
@@ -106,7 +114,7 @@ def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -
     given = cast("PlainMapping", output)
     result: dict[str, object] = {OUTPUT: given.get("pydantic") or given.get("json_dict") or given["raw"]}
     if MESSAGES in channels:
-        message_id, usage = cast("PlainMapping", update).get(MESSAGE, (None, None))
+        message_id, usage = cast("PlainMapping", update).get(MESSAGE, (None, None))[:2]
         result[MESSAGES] = [
             AIMessage(str(given["raw"]), name=name, id=message_id, usage_metadata=langchain_usage(usage))
         ]
@@ -114,9 +122,16 @@ def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -
 
 
 def as_declared(values: Any, config: RunnableConfig | None) -> Any:
-    """Return the values of a crew that is a node as the state around it declares them: as texts, models or plain data."""
+    """Return the values of a crew that is a node as the state around it declares them: as texts, models or plain data.
+
+    What tools of the crew update there is written.
+    """
     types = types_around(config) if config and is_mapping(values) else {}
-    return {name: _fitted(value, types.get(name)) for name, value in values.items()} if types else values
+    if config is None or not types:
+        return values
+    if UPDATES in values:
+        write_around(config, values[UPDATES])
+    return {name: _fitted(value, types.get(name)) for name, value in values.items() if name != UPDATES}
 
 
 def _fitted(value: Any, declared: Any) -> Any:

@@ -17,6 +17,7 @@ __all__ = [
     "OUTPUT",
     "PLANNING",
     "TASK",
+    "UPDATES",
     "schema",
 ]
 
@@ -45,7 +46,11 @@ MESSAGES_SCHEMA: Mapping[str, object] = {
 """The JSON schema of a conversation in the input of a graph."""
 
 MESSAGE = "__message__"
-"""Beside the output of a task: the id and the usage of the message that the model answered with; no channel takes it."""
+"""Beside the output of a task: the id and the usage of the message that the model answered with, and the updates of `UPDATES`;
+no channel takes it."""
+
+UPDATES = "__updates__"
+"""The channel of the keys and values that tools write to the state of the graph around the crew."""
 
 TASK = "task"
 """The key that identifies the task of an output in the state: its `id` in that process, its `key`, and its `number`."""

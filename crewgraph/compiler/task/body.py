@@ -110,8 +110,9 @@ def task_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, ob
     override = _execution_override(assignment)
     if override is not None:
         return {assignment.slug: assignment.labelled((yield from execution.run_override(override)))}
+    execution.usage.updates = []
     output = assignment.labelled((yield from execution.run()))
-    return {assignment.slug: output, MESSAGE: execution.usage.message}
+    return {assignment.slug: output, MESSAGE: (*execution.usage.message, execution.usage.updates)}
 
 
 def task_body_without_override(assignment: TaskBinding, state: Mapping[str, object]) -> Body[dict[str, object]]:
