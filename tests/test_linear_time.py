@@ -57,6 +57,7 @@ GROWTH = 8  # for four times the length: linear is 4, quadratic is 16
 
 COMPUTED = {
     "crewgraph/contrib/skills/skill.py": r"^[\"']?name[\"']?[ \t]*:",
+    "crewgraph/compiler/agent/toolbox.py": re.escape("words (2)"),
     "crewgraph/redaction.py": "secret-1|secret-2",
     "crewgraph/definitions/placeholders.py": r"\{\{\s*+\.System\s*+\}\}",
 }

@@ -28,7 +28,7 @@ from crewgraph.observe.event_lines import (
     truncate_name,
 )
 from crewgraph.redaction import SecretRedactor
-from crewgraph.text import format_duration, printable
+from crewgraph.text import format_duration, printable, printable_line
 
 __all__ = ["ConsoleColumns", "ConsoleListener", "Stopwatch", "show_table"]
 
@@ -204,7 +204,7 @@ class ConsoleListener:
         if not enclosing:
             return truncate_name(self._encodable(scope), _SCOPE_LIMIT)
         is_nested = enclosing.rpartition(" > ")[2] != scope  # otherwise the event is the enclosing method's own
-        name = self._encodable(f"{enclosing} > {scope}" if is_nested else enclosing)
+        name = printable_line(self._encodable(f"{enclosing} > {scope}" if is_nested else enclosing))
         limit = _SCOPE_LIMIT_IN_COLUMNS if self._columns.is_interactive else _SCOPE_LIMIT
         return name if len(name) <= limit else f"…{name[1 - limit :]}"
 

@@ -137,7 +137,7 @@ def test_a_model_that_calls_tools_even_when_forced_to_answer_is_given_up(mode: M
         OutputInvalid, match="after 3 steps the model `scripted` was instructed to answer with what it has"
     ):
         mode.kickoff(crew(task("a", agent(llm, tools=[look], max_iter=3))))
-    assert [bool(request.tools) for request in llm.requests] == [True, True, True, True, False]
+    assert [bool(request.tools) for request in llm.requests] == [True, True, True, False]
 
 
 class Number(BaseModel):

@@ -172,7 +172,7 @@ class Asks(Two):
 def words(parts: list[Any]) -> set[tuple[str, str, str]]:
     """The pieces of answers among the parts of a stream, with their methods and crews."""
     found = [part[-1] for part in parts if part[-2] == "messages"]
-    return {(piece.content, about["method"], about["crew_name"]) for piece, about in found}
+    return {(piece.content, about["method"], about["crew_name"]) for piece, about in found if piece.content}
 
 
 WORDS = {(text, *whose) for text in ("high", " tide") for whose in (("sea", "tides"), ("moon", "phases"))}

@@ -206,7 +206,6 @@ def test_an_unknown_name_lists_the_choices():
     for written, remedy in (
         ("antropic/claude", "Did you mean `anthropic`?"),
         ("Olama/llama", "Did you mean `ollama`?"),
-        ("openai:gpt-4o", "Write `openai/gpt-4o`:"),
         ("ollama", "Write `ollama/<model>`:"),
         ("mystery", "Put it in front of the name: `<provider>/mystery`."),
     ):

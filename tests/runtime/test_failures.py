@@ -106,7 +106,7 @@ def test_a_failing_callback_ends_the_run_and_a_resume_does_only_what_is_left(mod
     made = crew(task("first", agent(llm), callback=callback), task("second", agent(llm)))
     with pytest.raises(Broken, match="the callback broke") as caught:
         mode.kickoff(made, thread_id="t")
-    assert caught.value.__notes__[0] == "in task `first` of agent `worker`"
+    assert caught.value.__notes__[:2] == ["in callback `callback`", "in task `first` of agent `worker`"]
     assert mode.resume(made, "t").raw == "two"
     assert reported == ["one", "one"]
     assert len(llm.requests) == 2

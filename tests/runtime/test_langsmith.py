@@ -221,7 +221,8 @@ def test_a_run_shows_what_it_was_given_and_what_it_gave(mode: Mode, langsmith: L
     assert (refused["outputs"]["accepted"], refused["outputs"]["error"]) == (False, "too short")
     assert accepted["outputs"]["accepted"] is True
     looked = langsmith.named("look")[0]
-    assert (looked["inputs"], looked["outputs"]) == ({"what": "sea"}, {"output": "the sea is high"})
+    answered = looked["outputs"]["output"]
+    assert (looked["inputs"], answered["content"], answered["type"]) == ({"what": "sea"}, "the sea is high", "tool")
 
 
 def test_requests_show_provider_model_and_tokens(mode: Mode, langsmith: LangSmithServer, serve: Serve):

@@ -261,9 +261,8 @@ def test_a_storage_that_fails_is_reported_once_and_the_run_continues(mode: Mode)
 
 def test_an_embedder_that_is_none_is_refused_before_anything_is_paid_for(mode: Mode):
     model = assessing("x")
-    made = crew(task("one", agent(model)), memory=True, embedder={"provider": "sponge", "config": {}})
     with pytest.raises(ValueError, match="sponge"):
-        mode.kickoff(made)
+        mode.kickoff(crew(task("one", agent(model)), memory=True, embedder={"provider": "sponge", "config": {}}))
     assert model.requests == []
 
 

@@ -227,9 +227,9 @@ def chart(place: str) -> tuple[str, dict[str, int]]:
 
 
 @langchain_tool
-def depth(place: str) -> dict[str, int]:
+def depth(place: str) -> str:
     """Sound the depth."""
-    return {place: 3}
+    return f"3 in {place}"
 
 
 def _shown(graph: Any, mode: Mode) -> list[object]:

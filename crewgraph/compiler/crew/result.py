@@ -24,7 +24,7 @@ from crewgraph.errors import CompileError, RunError
 from crewgraph.llm.capabilities import refuses
 from crewgraph.llm.usage import langchain_usage
 from crewgraph.schema import PlainMapping, is_mapping
-from crewgraph.tools.results import observation
+from crewgraph.text import json_text
 
 __all__ = [
     "as_declared",
@@ -141,7 +141,7 @@ def _fitted(value: Any, declared: Any) -> Any:
     content: Any = (value.get("pydantic") or value.get("json_dict") or value["raw"]) if is_output else value
     for kind in kinds:
         if kind is str:
-            return value["raw"] if is_output else observation(value)
+            return value["raw"] if is_output else value if isinstance(value, str) else json_text(value)
         if issubclass(kind, BaseModel):
             return kind.model_validate(value if issubclass(kind, TaskOutput) else content)
     return value

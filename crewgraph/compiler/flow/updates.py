@@ -21,7 +21,7 @@ from crewgraph.core.plain import plain
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, label_value, output_value
-from crewgraph.tools.results import observation
+from crewgraph.text import json_text
 
 __all__ = [
     "answer_update",
@@ -86,7 +86,7 @@ def result_update(run: FlowRun, progress: Progress) -> GraphUpdate:
     if run.speaker is None:
         return {"output": result}
     value = run.revived(result)
-    text = getattr(value, "raw", None) or observation(plain(value))
+    text = getattr(value, "raw", None) or (value if isinstance(value, str) else json_text(plain(value)))
     return {"output": result, MESSAGES: [AIMessage(text, name=run.speaker, id=run.key)]}
 
 
