@@ -245,7 +245,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     check_cancelled()
     if journal.claim is not None and journal.claim.is_doubtful:
         yield from journal.check_owner()
-    own, used, answers = _inside(effect, frame, here) if effect.asks else (frame.config, dict[str, int], [])
+    own, used, answers = _in_effect(effect, frame, here) if effect.asks else (frame.config, dict[str, int], [])
     performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
     underway = performing.underway
     if effect.once:
@@ -260,20 +260,20 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
             yield from journal.write(
                 here,
                 effect,
-                {"error": failed, **(_positions(used) if frame.beside else used()), **performing.spent},
+                {"error": failed, **(_without_asks(used) if frame.beside else used()), **performing.spent},
                 underway,
             )
         if underway is not None and is_cancelled:
             raise asyncio.CancelledError(*underway.reason) from None
         failure = (
-            (yield from _asked(error, effect, frame, here, answers, used().get("asks", 0)))
+            (yield from _raised_question(error, effect, frame, here, answers, used().get("asks", 0)))
             if isinstance(error, GraphInterrupt)
             else _paid_failure(error, performing.spent.get(SPENT, {}))
         )
         if failure is None:
             raise
         raise failure from failure.__cause__
-    record = {"value": value, **(_positions(used) if frame.beside else used()), **performing.spent}
+    record = {"value": value, **(_without_asks(used) if frame.beside else used()), **performing.spent}
     journal.spent.count(record)
     yield from journal.write(here, effect, record, underway)
     if underway is not None and underway.is_requested:
@@ -281,7 +281,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     return value
 
 
-def _inside(effect: Recorded, frame: _Frame, here: str) -> tuple[RunnableConfig, Used, list[object]]:
+def _in_effect(effect: Recorded, frame: _Frame, here: str) -> tuple[RunnableConfig, Used, list[object]]:
     """Return the config in which to perform an effect, its use of the node's counters, and the answers that it gets by id."""
     if not frame.beside:
         return *inside_effect(frame.config, here), []
@@ -289,7 +289,7 @@ def _inside(effect: Recorded, frame: _Frame, here: str) -> tuple[RunnableConfig,
     return *inside_effect(with_answers(frame.config, answers, only=False), here), answers
 
 
-def _positions(used: Used) -> dict[str, int]:
+def _without_asks(used: Used) -> dict[str, int]:
     """Return what an effect has used of the node's counters, if its answers came by id."""
     return {name: number for name, number in used().items() if name != "asks"}
 
@@ -303,7 +303,7 @@ def _answers(effect: Recorded, frame: _Frame, here: str) -> list[object]:
     return [*answers, *answers_to(frame.config, new)]
 
 
-def _asked(
+def _raised_question(
     stop: GraphInterrupt, effect: Recorded, frame: _Frame, here: str, answers: list[object], asks: int
 ) -> Program[GraphInterrupt]:
     """Return what to raise when an effect has called `interrupt` `asks` times; store the answers that it got by id.
@@ -404,7 +404,7 @@ def _interrupt(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]
                 yield from journal.pose(here, ask, passed)
                 if ask.asked is not None:
                     ask.asked()
-            raise (yield from _asked(stop, ask, frame, here, [], passed + 1)) from None
+            raise (yield from _raised_question(stop, ask, frame, here, [], passed + 1)) from None
         passed += 1
         if position is not None and frame.beside:
             return {"value": value}
