@@ -98,7 +98,7 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     told: dict[str, Any] = {"type": type(value).__name__}
-    if not hasattr(value, "raw"):
+    if told["type"].startswith("Pending") or not hasattr(value, "raw"):  # of what waits, reading `raw` raises
         return told["type"]
     told["raw"] = value.raw
     pydantic = getattr(value, "pydantic", None)

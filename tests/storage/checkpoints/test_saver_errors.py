@@ -63,7 +63,7 @@ def test_a_database_of_another_format_is_left_alone(tmp_path: Path):
     connection = sqlite3.connect(file)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    refused(file, "has format 99", "reads format 6 alone", "Else move the file away")
+    refused(file, "has format 99", "reads format 7 alone", "Else move the file away")
 
 
 def test_a_database_whose_tables_were_changed_is_reported_as_such(tmp_path: Path):
