@@ -18,12 +18,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from crewgraph import LLM, Agent, BaseLLM, Crew, ScriptedLLM, Task, TaskOutput, ToolUse, __version__
+from crewgraph import LLM, Agent, BaseLLM, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.runtime.runs.storage import DATABASE
 from crewgraph.settings import storage_dir
 from crewgraph.tools import tool
 
-os.environ.setdefault("CREWGRAPH_STORAGE_DIR", str(Path(tempfile.gettempdir()) / f"crewgraph-demo-{__version__}"))
+os.environ.setdefault("CREWGRAPH_STORAGE_DIR", tempfile.mkdtemp(prefix="crewgraph-demo-"))
 
 
 class Facts(BaseModel):
