@@ -39,7 +39,7 @@ class EffectAsked(GraphInterrupt):
         beside: the same questions, each with an id of its own, for a node that asks several at once.
     """
 
-    def __init__(self, interrupts: Iterable[Interrupt], beside: Iterable[Interrupt]) -> None:
+    def __init__(self, interrupts: Iterable[Interrupt], beside: Iterable[Interrupt] = ()) -> None:
         super().__init__(tuple(interrupts))
         self.beside = tuple(beside)
 
