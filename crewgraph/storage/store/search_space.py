@@ -37,6 +37,7 @@ from crewgraph.storage.vectors.index import GrowingIndex, Ids
 __all__ = ["IndexCopy", "IndexPosition", "ReadSnapshot", "SearchSpace"]
 
 
+_PATIENCE = 5.0  # seconds
 _MIN_SAVED = 20_000  # vectors: fewer are read from the store as quickly
 _NEW_SHARE = 4  # a new copy is made when a quarter is new
 _LEFTOVER_AGE = 600  # seconds after which an unfinished file is abandoned
@@ -260,7 +261,7 @@ class SearchSpace:
     def close(self) -> None:
         """Save the index if that saves time later."""
         if self._saving is not None:
-            self._saving.join()
+            self._saving.join(_PATIENCE)  # as the process ends, it may wait for ever: the next line saves then
         if self._copy.is_outdated(self._index):
             self._save()
 

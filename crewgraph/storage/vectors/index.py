@@ -4,6 +4,7 @@ Of faiss's index types IVF can remove vectors; with one list it compares all of 
 thread: more threads cost more than they gain.
 """
 
+import atexit
 import math
 import os
 import signal
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from functools import wraps
 from os import PathLike
 from pathlib import Path
-from threading import Lock, current_thread, main_thread
+from threading import Lock, RLock, current_thread, main_thread
 from typing import Any, BinaryIO, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakSet
 
@@ -44,6 +45,7 @@ Scores: TypeAlias = NDArray[np.float32]
 
 _faiss: Any = faiss  # much of it is put together while it is imported, and its types do not say so
 
+_PATIENCE = 5.0  # seconds, for a thread to come out of faiss
 _MAX_LISTS = 128
 _SEARCHED_SHARE = 0.5  # of the lists: a quarter found 80 % of the nearest where vectors hardly form clusters
 _GROWTH_FACTOR = 4  # times as many vectors get new lists
@@ -100,7 +102,7 @@ class GrowingIndex:
     def __init__(self, dims: int, *, exact_up_to: int = 5_000) -> None:
         self.dims = dims
         self._exact_up_to = exact_up_to
-        self.lock = Lock()
+        self.lock = RLock()
         """Held by searches and writes, and by forks: also the locks of BLAS are open then."""
 
         self._index = _empty(dims, 1)
@@ -405,7 +407,7 @@ def _normalized_vectors(ids: Ids, vectors: ArrayLike, dims: int) -> tuple[Ids, V
 
 _adding = Lock()
 _guarded: "WeakSet[GrowingIndex]" = WeakSet()
-_held: list[Lock] = []
+_held: "list[GrowingIndex]" = []
 
 
 def _hold() -> None:
@@ -413,13 +415,20 @@ def _hold() -> None:
     _adding.acquire()
     for index in list(_guarded):
         index.lock.acquire()
-        _held.append(index.lock)
+        _held.append(index)
 
 
 def _release() -> None:
     while _held:
-        _held.pop().release()
+        _held.pop().lock.release()
     _adding.release()
+
+
+@atexit.register
+def _keep_threads_out() -> None:
+    """Let no other thread be inside faiss when the process ends: Python would end it there, and that aborts the process."""
+    for index in list(_guarded):
+        index.lock.acquire(timeout=_PATIENCE)
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
