@@ -267,6 +267,11 @@ class EventTool:
         text = f"`{self.name}` was not used: its arguments are others each time they are validated, so nobody can approve them."
         return {**checked, "refused": text}
 
+    @property
+    def name_at_server(self) -> str | None:
+        """The name that the MCP server of the tool gives it; None for other tools."""
+        return getattr(self.tool.tool.source, "original_tool_name", None)
+
     def count_uses(self, uses: int) -> None:
         """Count at least so many uses, also those that a resumed run does not repeat."""
         self.tool.tool.count_uses(uses)

@@ -215,6 +215,11 @@ class PreparedTool(AgentTool, Protocol):
         """Return the tool for a call whose arguments have been checked: the hooks before it do not run again."""
         ...
 
+    @property
+    def name_at_server(self) -> str | None:
+        """The name that the MCP server of the tool gives it; None for other tools."""
+        ...
+
     def count_uses(self, uses: int) -> None:
         """Count at least so many uses, also those that a resumed run does not repeat."""
         ...
@@ -284,13 +289,13 @@ class Toolbox:
         """Return the tool with a name, ignoring case and punctuation; else the only one with almost that name.
 
         Models misspell names, and write arguments or other words beside them. People call tools of MCP servers by the name at
-        the server, which ends ours.
+        the server.
         """
         if (tool := self._tools.get(name) or self.named(name)) is not None:
             return tool
-        ending = [tool for candidate, tool in self._tools.items() if candidate.endswith(f"_{name}")]
-        if len(ending) == 1:
-            return ending[0]
+        there = [tool for tool in self._tools.values() if tool.name_at_server == name]
+        if len(there) == 1:
+            return there[0]
         plain = {_plain_name(candidate): tool for candidate, tool in self._tools.items()}
         close = get_close_matches(_plain_name(name), plain, n=2, cutoff=_ALMOST)
         return plain[close[0]] if len(close) == 1 else None

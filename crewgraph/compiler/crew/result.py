@@ -1,6 +1,7 @@
 """What a compiled crew shows of its result: `output`, and with `messages=` its part in a conversation."""
 
 import operator
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import UnionType
@@ -10,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.messages.content import KNOWN_BLOCK_TYPES
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGE, MESSAGES, OUTPUT, UPDATES
@@ -20,6 +21,7 @@ from crewgraph.core.pregel import add_writes, types_around, write_around
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, RunError
 from crewgraph.llm.capabilities import refuses
 from crewgraph.llm.usage import langchain_usage
@@ -143,7 +145,11 @@ def _fitted(value: Any, declared: Any) -> Any:
         if kind is str:
             return value["raw"] if is_output else value if isinstance(value, str) else json_text(value)
         if issubclass(kind, BaseModel):
-            return kind.model_validate(value if issubclass(kind, TaskOutput) else content)
+            try:
+                return kind.model_validate(value if issubclass(kind, TaskOutput) else content)
+            except ValidationError as error:  # the work is done, and kept
+                message = f"an output does not fit `{kind.__name__}` of the state around the crew, which gets it as plain data: {error}"
+                warnings.warn(message, stacklevel=user_stacklevel())
     return value
 
 

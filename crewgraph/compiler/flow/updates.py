@@ -86,7 +86,8 @@ def result_update(run: FlowRun, progress: Progress) -> GraphUpdate:
     if run.speaker is None:
         return {"output": result}
     value = run.revived(result)
-    text = getattr(value, "raw", None) or (value if isinstance(value, str) else json_text(plain(value)))
+    text = getattr(value, "raw", value)  # an empty answer is one, too
+    text = text if isinstance(text, str) else json_text(plain(text))
     return {"output": result, MESSAGES: [AIMessage(text, name=run.speaker, id=run.key)]}
 
 
