@@ -601,3 +601,20 @@ def test_a_front_end_speaks_ag_ui_with_a_crew_and_a_flow(kind: str):
         ("user", "2"),
         ("assistant", "2 is paid"),
     ]
+
+
+class Depth(BaseModel):
+    metres: int
+
+
+class Fits(TypedDict, total=False):
+    topic: str
+    tell: Depth
+
+
+def test_an_output_that_does_not_fit_the_state_around_a_crew_is_kept():
+    graph: Any = StateGraph(Fits)
+    graph.add_node("crew", crew(task("tell", agent(ScriptedLLM(["deep"])))).compile())
+    graph.add_edge(START, "crew")
+    with pytest.warns(UserWarning, match="does not fit `Depth` of the state around the crew"):
+        assert graph.compile().invoke({"topic": "x"})["tell"]["raw"] == "deep"

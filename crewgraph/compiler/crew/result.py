@@ -148,7 +148,7 @@ def _fitted(value: Any, declared: Any) -> Any:
             try:
                 return kind.model_validate(value if issubclass(kind, TaskOutput) else content)
             except ValidationError as error:  # the work is done, and kept
-                message = f"an output does not fit `{kind.__name__}` of the state around the crew, which gets it as plain data: {error}"
+                message = f"an output does not fit `{kind.__name__}` of the state around the crew, and stays plain data: {error}"
                 warnings.warn(message, stacklevel=user_stacklevel())
     return value
 
