@@ -1,13 +1,15 @@
 """What a verbose run shows."""
 
-import asyncio
 import os
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import processes
 import pytest
 from modes import Mode
+from waiting import LONG
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
 
@@ -74,15 +76,21 @@ def test_the_work_of_a_coworker_is_shown_under_the_task_and_the_coworkers_role(
 
 
 def test_lines_of_parallel_runs_tell_their_thread(capsys: pytest.CaptureFixture[str]):
-    team = crew(task("write", agent(ScriptedLLM(["done"] * 3))), verbose=True)
+    both = threading.Barrier(2, timeout=LONG)
 
-    async def both():
-        await asyncio.gather(*(team.akickoff(thread_id=f"run-{number}") for number in range(2)))
+    def meet(_: object) -> str:
+        both.wait()
+        return "done"
 
-    asyncio.run(both())
-    lines = capsys.readouterr().out.splitlines()
-    assert {line.partition("]")[0] for line in lines[1:]} == {
+    team = crew(task("write", agent(ScriptedLLM(meet))), verbose=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(team.kickoff, thread_id=f"run-{number}") for number in range(2)]
+    assert [run.result().raw for run in runs] == ["done", "done"]
+    # One of them may have begun before it was known that there is another.
+    lines = [line for line in capsys.readouterr().out.splitlines() if "started" not in line]
+    assert {line.partition("]")[0] for line in lines} == {
         f"[run-{number} > {scope}" for number in range(2) for scope in ("crew", "write")
     }
-    team.kickoff()
+    crew(task("write", agent(ScriptedLLM(["done"]))), verbose=True).kickoff()
     assert "[write] task started" in capsys.readouterr().out

@@ -86,7 +86,7 @@ if kind == "starting" and "resume" not in sys.argv:  # Ctrl-C comes while the fi
     def start_slowly(thread):
         start_thread(thread)
         if thread.name.startswith("crewgraph-node"):
-            time.sleep(60)
+            time.sleep(3)
 
     threading.Thread.start = start_slowly
 

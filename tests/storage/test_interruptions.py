@@ -8,7 +8,7 @@ import processes
 import pytest
 from combinations import of
 
-from crewgraph.storage.vectors.index import uninterrupted
+from crewgraph.core.loops.threads import uninterrupted
 
 IN_ANOTHER_THREAD = """
 import sys, threading
@@ -125,3 +125,31 @@ def test_a_ctrl_c_that_waited_is_handled_as_the_program_wishes():
         assert (work(), heard) == ([], [signal.SIGINT])
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+OF_A_POOL = """
+import random, signal, sys, time
+from concurrent.futures import wait
+from crewgraph.core.loops.threads import ThreadPool
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for _ in range(int(sys.argv[1])):
+    pool = ThreadPool(None, "calls")
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.002))
+        while True:
+            pool.submit(time.sleep, 0.001)
+    except KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if wait(pool.unfinished(), 10).not_done:
+        print("a call waits forever")
+        break
+print("ends")
+"""
+
+
+def test_a_ctrl_c_while_a_thread_starts_leaves_the_thread_at_work(tmp_path: Path):
+    (tmp_path / "program.py").write_text(OF_A_POOL)
+    command = [sys.executable, "program.py", str(of(500, 5_000))]
+    ended = processes.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("ends\n", "")

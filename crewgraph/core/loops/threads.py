@@ -16,9 +16,10 @@ from collections.abc import AsyncGenerator, Callable, Collection, Coroutine
 from concurrent import futures
 from concurrent.futures import Executor, Future
 from contextvars import copy_context
-from functools import partial
+from functools import partial, wraps
 from math import inf
 from queue import SimpleQueue
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import abandon, when_given_up
@@ -37,11 +38,13 @@ __all__ = [
     "leave",
     "leave_threads",
     "start_loop",
+    "uninterrupted",
 ]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_SIGNALS = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGALRM") if hasattr(signal, name)]
 _PAUSE = 0.001
 _POLL_INTERVAL = 0.1  # seconds
 
@@ -58,7 +61,7 @@ def start_loop(name: str) -> asyncio.AbstractEventLoop:
     if _Collector.on_phase not in gc.callbacks:
         gc.callbacks.append(_Collector.on_phase)
     loop = asyncio.new_event_loop()
-    threading.Thread(target=_run_forever, args=[loop], name=name, daemon=True).start()
+    uninterrupted(threading.Thread(target=_run_forever, args=[loop], name=name, daemon=True).start)()
     return loop
 
 
@@ -106,12 +109,47 @@ def _close_what_was_collected(loop: asyncio.AbstractEventLoop) -> None:
     sys.set_asyncgen_hooks(hooks.firstiter, finalize)
 
 
+def uninterrupted(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a Ctrl-C, SIGTERM or SIGALRM wait until a function has ended, if the program's handlers might raise an exception.
+
+    In the middle of it, they would leave a change half made, or a lock held: a thread whose start is interrupted may wait
+    forever, and the end of the process with it.
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if threading.current_thread() is not threading.main_thread():  # signals are handled there
+            return function(*args, **kwargs)
+        handlers = {number: handler for number in _SIGNALS if callable(handler := signal.getsignal(number))}
+        came: list[int] = []
+        is_ended = False
+
+        def note(number: int, frame: FrameType | None) -> None:
+            if is_ended:
+                handlers[signal.Signals(number)](number, frame)
+            else:
+                came.append(number)
+
+        try:
+            for number in handlers:
+                signal.signal(number, note)
+            return function(*args, **kwargs)
+        finally:
+            is_ended = True
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            for number in came:
+                # Not raised again: an event loop already has it from its wakeup descriptor.
+                handlers[signal.Signals(number)](number, None)
+
+    return call
+
+
 class ThreadPool(Executor):
     """Daemon threads for blocking calls, which see the context of their `submit`; threads that are idle are used again.
 
     At its end, the interpreter waits for the calls, but for those that are left: a call that hangs does not keep the process.
-    The pool knows a call before its thread starts: an interruption that comes meanwhile takes the place of the future, but the
-    thread begins to work.
+    An interruption takes the place of a call's future, but the call begins, or was not taken at all.
 
     Args:
         most: the maximum number of threads; None for as many as there are calls at once.
@@ -131,23 +169,29 @@ class ThreadPool(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in a thread."""
         work = Future[T]()
+        call = partial(_perform_call, work, partial(copy_context().run, fn, *args, **kwargs))
+        is_forked = os.getpid() != self._process  # it has none of the pool's threads
         try:
-            self._calls.add(work)
-            work.add_done_callback(self._calls.discard)
-            _exit.wait_for(work)
-            if (given_up := CURRENT.get().given_up) is not None:
-                listener = partial(leave, [work])
-                work.add_done_callback(lambda _: given_up.remove(listener))
-                given_up.add(listener)
-            call = partial(_perform_call, work, partial(copy_context().run, fn, *args, **kwargs))
-            if os.getpid() == self._process:
-                self._threads.take(call)
-            else:  # a fork of the process has none of its threads
+            self._begin(work, None if is_forked else call)
+            if is_forked:
                 call()()
         except BaseException:
-            leave([work])
+            if work in self._calls:
+                leave([work])
             raise
         return work
+
+    @uninterrupted
+    def _begin(self, work: Future[Any], call: "_Call | None") -> None:
+        self._calls.add(work)
+        work.add_done_callback(self._calls.discard)
+        _exit.wait_for(work)
+        if (given_up := CURRENT.get().given_up) is not None:
+            listener = partial(leave, [work])
+            work.add_done_callback(lambda _: given_up.remove(listener))
+            given_up.add(listener)
+        if call is not None:
+            self._threads.take(call)
 
     def unfinished(self) -> list[Future[Any]]:
         """Return the calls that have not ended, begun or not."""

@@ -7,16 +7,14 @@ thread: more threads cost more than they gain.
 import atexit
 import math
 import os
-import signal
 import struct
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from os import PathLike
 from pathlib import Path
-from threading import Lock, RLock, current_thread, main_thread
-from typing import Any, BinaryIO, ParamSpec, TypeAlias, TypeVar
+from threading import Lock, RLock
+from typing import Any, BinaryIO, TypeAlias
 from weakref import WeakSet
 
 import faiss
@@ -26,11 +24,12 @@ import numpy as np
 import numpy.ma  # pyright: ignore[reportUnusedImport]
 from numpy.typing import ArrayLike, NDArray
 
+from crewgraph.core.loops.threads import uninterrupted
 from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError, TornIndex, VectorInvalid
 from crewgraph.formats import STORE_FORMAT, check_format
 
-__all__ = ["GrowingIndex", "Ids", "Scores", "Vectors", "uninterrupted"]
+__all__ = ["GrowingIndex", "Ids", "Scores", "Vectors"]
 
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -56,32 +55,6 @@ _MAGIC = b"crewgraph vectors\n"
 _END = struct.Struct("<18sHIqQ")  # magic, format, dims, generation, size of what faiss wrote before it
 _CHECKSUM = struct.Struct("<I")
 _CHUNK = 1 << 20  # bytes
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-
-
-def uninterrupted(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Let a Ctrl-C wait until a function has ended; in the middle of it, it would leave a lock held or a change half made."""
-
-    @wraps(function)
-    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        if current_thread() is not main_thread():  # signals are handled there
-            return function(*args, **kwargs)
-        handler = signal.getsignal(signal.SIGINT)
-        if not callable(handler):
-            return function(*args, **kwargs)
-        came: list[int] = []
-        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-        try:
-            return function(*args, **kwargs)
-        finally:
-            signal.signal(signal.SIGINT, handler)
-            if came:
-                # Not raised again: an event loop already has it from its wakeup descriptor.
-                handler(signal.SIGINT, None)
-
-    return call
 
 
 class GrowingIndex:
