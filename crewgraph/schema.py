@@ -227,17 +227,13 @@ def _outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> s
     if is_list(kind):
         return " or ".join(map(str, kind))
     if kind == "array":
-        return _array_outline(schema, definitions, indent)
+        if "prefixItems" in schema:
+            return f"[{', '.join(_outline(item, definitions, indent) for item in schema['prefixItems'])}]"
+        items: JsonSchema | bool | None = schema.get("items")
+        return f"[{_outline(items, definitions, indent)}, ...]" if isinstance(items, dict) and items else "[...]"
     if kind == "object":
         return _object_outline(schema, definitions, indent)
     return f"{kind} ({schema['format']})" if "format" in schema else str(kind)
-
-
-def _array_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
-    if "prefixItems" in schema:
-        return f"[{', '.join(_outline(item, definitions, indent) for item in schema['prefixItems'])}]"
-    items: JsonSchema | bool | None = schema.get("items")
-    return f"[{_outline(items, definitions, indent)}, ...]" if isinstance(items, dict) and items else "[...]"
 
 
 def _object_outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> str:
@@ -308,7 +304,9 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
     for position, parameter in enumerate(parameters):
         if parameter.kind is parameter.VAR_KEYWORD:
             is_open = True
-        elif parameter.kind is parameter.VAR_POSITIONAL or _is_receiver(parameter, position):
+        elif parameter.kind is parameter.VAR_POSITIONAL or (
+            position == 0 and parameter.name in ("self", "cls") and parameter.annotation is parameter.empty
+        ):
             continue
         elif field := _argument_field(
             function, parameter, hints.get(parameter.name, Any), descriptions.get(parameter.name)
@@ -350,10 +348,6 @@ def text_fields_model(name: str, meanings: Mapping[str, str]) -> type[BaseModel]
         for number, (field_name, meaning) in enumerate(meanings.items())
     }
     return _created(create_model(name, __base__=_Arguments, **fields), text_fields_model, name, dict(meanings))
-
-
-def _is_receiver(parameter: inspect.Parameter, position: int) -> bool:
-    return position == 0 and parameter.name in ("self", "cls") and parameter.annotation is parameter.empty
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, object]:

@@ -4,7 +4,7 @@ Marks are small and hold the digest of the file, so a conversation can be compar
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NotRequired, TypedDict, cast
+from typing import Final, NotRequired, TypedDict, cast
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Message
@@ -49,13 +49,12 @@ def files_in(inputs: PlainMapping) -> dict[str, FileRecord]:
     if value is None or not isinstance(value, Mapping):
         return {}
     records = cast("PlainMapping", value)
-    if not all(_is_record(record) for record in records.values()):
+    if not all(
+        (isinstance(record, Mapping) and "digest" in record and any(key in record for key in ("path", "data", "url")))
+        for record in records.values()
+    ):
         return {}
     return {name: cast("FileRecord", record) for name, record in records.items()}
-
-
-def _is_record(value: Any) -> bool:
-    return isinstance(value, Mapping) and "digest" in value and any(key in value for key in ("path", "data", "url"))
 
 
 def mark_of(name: str, record: FileRecord) -> dict[str, object]:

@@ -246,7 +246,13 @@ class Perform(Operation):
             work = self._aperformed() if deadline is None else self._aperformed_by(deadline, of_run)
             if self.underway is None or here.supervision is None:
                 return await work
-            return await self._shielded(work, self.underway)
+            # Runs in an effect stop after their current one, but not half way in a tool that cannot be repeated.
+            try:
+                with nullcontext() if self.effect.once else self.underway.abandoning():
+                    return await to_its_end(work, self.underway)
+            except ExitRequested as error:
+                note_once(error, f"in {self.effect.label}")
+                raise
         finally:
             give_back(token)
 
@@ -265,15 +271,6 @@ class Perform(Operation):
             return self.deadline, None
         check_limits()
         return (of_run, of_run) if self.deadline is None or of_run < self.deadline else (self.deadline, None)
-
-    async def _shielded(self, work: Coroutine[object, object, object], underway: Underway) -> object:
-        # Runs in an effect stop after their current one, but not half way in a tool that cannot be repeated.
-        try:
-            with nullcontext() if self.effect.once else underway.abandoning():
-                return await to_its_end(work, underway)
-        except ExitRequested as error:
-            note_once(error, f"in {self.effect.label}")
-            raise
 
     async def _aperformed(self) -> object:
         if not is_traced(self.config):

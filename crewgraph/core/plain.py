@@ -79,19 +79,15 @@ def _plain(value: Any, depth: int) -> object:
     if isinstance(value, BaseModel):
         return _plain(value.model_dump(mode="json"), depth + 1)
     if is_dataclass(value) and not isinstance(value, type):
-        _refuse_graph_commands(value)
+        if type(value).__module__.startswith("langgraph."):
+            raise SteersGraph(
+                f"a LangGraph `{type(value).__name__}`, but what runs inside an agent cannot steer the graph around it. Return "
+                "the data itself."
+            )
         return _plain_mapping({f.name: getattr(value, f.name) for f in fields(value)}, depth)
     if isinstance(value, Mapping):
         return _plain_mapping(cast(Mapping[Any, Any], value), depth)
     return _items(value, depth)
-
-
-def _refuse_graph_commands(value: object) -> None:
-    if type(value).__module__.startswith("langgraph."):
-        raise SteersGraph(
-            f"a LangGraph `{type(value).__name__}`, but what runs inside an agent cannot steer the graph around it. Return "
-            "the data itself."
-        )
 
 
 def _plain_scalar(value: str | int | float) -> object:

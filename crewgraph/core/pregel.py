@@ -510,12 +510,10 @@ def _execution(saved: CheckpointTuple, node: str, channels: Iterable[str]) -> st
     address: PlainMapping = saved.config.get("configurable") or {}
     above, step = str(address.get(_NAMESPACE) or ""), str(int(cast("PlainMapping", saved.metadata)["step"]) + 1)
     number = bytes.fromhex(saved.checkpoint["id"].replace("-", ""))
-    triggers = sorted([f"{_BRANCH}{node}", *(name for name in channels if _joins_into(name, node))])
+    triggers = sorted(
+        [f"{_BRANCH}{node}", *(name for name in channels if name.startswith(_JOIN) and name.endswith(f":{node}"))]
+    )
     return _xxhash_str(number, f"{above}|{node}" if above else node, step, node, PULL, *triggers)
-
-
-def _joins_into(channel: str, node: str) -> bool:
-    return channel.startswith(_JOIN) and channel.endswith(f":{node}")
 
 
 def reached(graph: "CompiledStateGraph[Any]", saved: CheckpointTuple) -> set[str]:

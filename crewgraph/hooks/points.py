@@ -145,15 +145,11 @@ class Asking:
         Raises:
             HookAborted: there is no terminal to ask at.
         """
-        return _typed_answer(prompt, default_message)
-
-
-def _typed_answer(prompt: str, default_message: str) -> str:
-    try:
-        return input(printable(f"\n{prompt}\n{default_message}\n")).strip()
-    except EOFError:
-        where = "standard input is closed" if sys.stdin is not None else "there is no standard input"
-        raise HookAborted(
-            f"a hook asks `{prompt}`, but cannot get an answer: {where}. Run it at a terminal, or let a tool ask "
-            "(`require_approval`), for which a run can wait."
-        ) from None
+        try:
+            return input(printable(f"\n{prompt}\n{default_message}\n")).strip()
+        except EOFError:
+            where = "standard input is closed" if sys.stdin is not None else "there is no standard input"
+            raise HookAborted(
+                f"a hook asks `{prompt}`, but cannot get an answer: {where}. Run it at a terminal, or let a tool ask "
+                "(`require_approval`), for which a run can wait."
+            ) from None

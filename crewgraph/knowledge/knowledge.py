@@ -54,8 +54,13 @@ def collect_units(source: BaseKnowledgeSource, storage: Any) -> Units:
     """
     call(source.refresh)
     if _uses_own_add(source):
-        return _split_source(source, storage)
-    collected = _start_collecting(source)
+        passages = source.passages()
+        source.chunks, source.storage = [passage.text for passage in passages], storage
+        return group_passages(passages, _source_name(source))
+    # An `add` appends to `chunks`: remainders of an earlier one would stay forever.
+    source.chunks = list(source.given_chunks())
+    collected = _CollectingStorage()
+    source.storage = collected
     try:
         if type(source).add is BaseKnowledgeSource.add:
             call(source.aadd)
@@ -63,18 +68,15 @@ def collect_units(source: BaseKnowledgeSource, storage: Any) -> Units:
             call(source.add)
     finally:
         source.storage = storage
-    return _collected_units(source, collected)
+    saved: Sequence[str] = collected.documents
+    return group_passages(
+        [Passage(text, dict(source.metadata)) for text in saved if text.strip()], _source_name(source)
+    )
 
 
 def _uses_own_add(source: BaseKnowledgeSource) -> bool:
     kind = type(source)
     return kind.add is BaseKnowledgeSource.add and kind.aadd is BaseKnowledgeSource.aadd
-
-
-def _split_source(source: BaseKnowledgeSource, storage: object) -> Units:
-    passages = source.passages()
-    source.chunks, source.storage = [passage.text for passage in passages], storage
-    return group_passages(passages, _source_name(source))
 
 
 class _CollectingStorage(BaseKnowledgeStorage):
@@ -90,21 +92,6 @@ class _CollectingStorage(BaseKnowledgeStorage):
 
     def reset(self) -> None:
         self.documents = []
-
-
-def _start_collecting(source: BaseKnowledgeSource) -> _CollectingStorage:
-    # An `add` appends to `chunks`: remainders of an earlier one would stay forever.
-    source.chunks = list(source.given_chunks())
-    collected = _CollectingStorage()
-    source.storage = collected
-    return collected
-
-
-def _collected_units(source: BaseKnowledgeSource, collected: _CollectingStorage) -> Units:
-    saved: Sequence[str] = collected.documents
-    return group_passages(
-        [Passage(text, dict(source.metadata)) for text in saved if text.strip()], _source_name(source)
-    )
 
 
 def _source_name(source: BaseKnowledgeSource) -> str:

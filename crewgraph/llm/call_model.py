@@ -189,21 +189,17 @@ def _with_id(request: ToolRequest, number: int) -> ToolRequest:
     return {**request, "id": request["id"] or f"call_{number}"}
 
 
-def _cut_blocks(content: Sequence[Any], stop: Sequence[str]) -> list[Any]:
-    blocks: list[Any] = []
-    for block in content:
-        text = block if isinstance(block, str) else block.get("text")
-        cut = cut_at(text, stop) if isinstance(text, str) else text
-        blocks.append(cut if isinstance(block, str) else block if cut == text else {**block, "text": cut})
-        if cut != text:
-            break
-    return blocks
-
-
 def cut_at(content: Content, stop: Sequence[str]) -> Content:
     """Truncate content at the first stop word, which a model or its server did not stop at."""
     if not isinstance(content, str):
-        return _cut_blocks(content, stop)
+        blocks: list[Any] = []
+        for block in content:
+            text = block if isinstance(block, str) else block.get("text")
+            cut = cut_at(text, stop) if isinstance(text, str) else text
+            blocks.append(cut if isinstance(block, str) else block if cut == text else {**block, "text": cut})
+            if cut != text:
+                break
+        return blocks
     end = len(content)
     for stop_word in stop:
         if stop_word and 0 <= (position := content.find(stop_word)) < end:

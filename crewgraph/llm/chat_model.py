@@ -247,7 +247,10 @@ class ChatModel(WatchedModel):
             from crewgraph.core.tracing import callbacks_with_redaction
 
             run_config["callbacks"] = callbacks_with_redaction(config, self.redactor)
-        keywords = self._stop_keywords(stop)
+        stop_words = list(dict.fromkeys([*self._stop, *stop]))
+        if self._is_strict_api:
+            stop_words = without_blank(stop_words)
+        keywords = {"stop": stop_words} if stop and stop_words and self._accepts_stop else {}
         if self._responses is not None:
             keywords |= self._responses.keywords
             if reasoning := self._responses.reasoning:
@@ -314,12 +317,6 @@ class ChatModel(WatchedModel):
             )
         schema = {"name": root.__name__, "schema": root.model_json_schema()}
         return source.bind(response_format={"type": "json_schema", "json_schema": schema})
-
-    def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
-        stop_words = list(dict.fromkeys([*self._stop, *stop]))
-        if self._is_strict_api:
-            stop_words = without_blank(stop_words)
-        return {"stop": stop_words} if stop and stop_words and self._accepts_stop else {}
 
     def _reply(self, turn: ModelTurn, stop: Sequence[str], *, structured: bool) -> Reply:
         parts = [_reply_of(message) for message in turn.answers]

@@ -220,7 +220,9 @@ class _Asked:
         check_limits(self._name)
         self._ends: list[RequestEnd] | None = None
         if _ENDS in (config.get("configurable") or ()):
-            config, self._ends = _request_ends(config)
+            configurable = config.get("configurable", {})
+            own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _ENDS}}
+            config, self._ends = own, configurable[_ENDS]
         call_id = ""
         if crewai_event_bus.wants(late.LLMCallStartedEvent):
             self._emit(
@@ -324,12 +326,6 @@ def reporting_later(config: RunnableConfig) -> tuple[RunnableConfig, list[Reques
     """Return a config with which an `EventModel` leaves the event of the request's end to the caller, and where it is then."""
     ends: list[RequestEnd] = []
     return {**config, "configurable": {**config.get("configurable", {}), _ENDS: ends}}, ends
-
-
-def _request_ends(config: RunnableConfig) -> tuple[RunnableConfig, list[RequestEnd]]:
-    configurable = config.get("configurable", {})
-    own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _ENDS}}
-    return own, configurable[_ENDS]
 
 
 def _plain_reply(reply: Reply) -> Reply:

@@ -85,7 +85,12 @@ def extract_entities(text: str, most: int = _MAX_ENTITIES) -> list[EntityMemoryI
     for sentence in filter(None, (part.strip() for part in _SENTENCE.split(text))):
         for name, kind in _names_in(sentence):
             if name.casefold() not in entities:
-                entities[name.casefold()] = EntityMemoryItem(name, kind, _shortened(sentence), "")
+                entities[name.casefold()] = EntityMemoryItem(
+                    name,
+                    kind,
+                    sentence if len(sentence) <= _MAX_DESCRIPTION else f"{sentence[: _MAX_DESCRIPTION - 1]}…",
+                    "",
+                )
             if len(entities) == most:
                 return list(entities.values())
     return list(entities.values())
@@ -112,7 +117,3 @@ def _without_first_word(name: str, at_start: bool) -> str:
     if not words or (len(words) == 1 and at_start and len(words) == len(all_words) and not words[0].isupper()):
         return ""  # any word stands so at the beginning
     return " ".join(words) if len(words) > 1 or len(words[0]) > 1 else ""
-
-
-def _shortened(sentence: str) -> str:
-    return sentence if len(sentence) <= _MAX_DESCRIPTION else f"{sentence[: _MAX_DESCRIPTION - 1]}…"

@@ -224,7 +224,7 @@ class RAGStorage(Storage):
         """
         text = str(value)
         if text.strip():
-            plain_metadata = _as_json_data(metadata or {})
+            plain_metadata = json.loads(json.dumps((metadata or {}), ensure_ascii=False, default=str))
             self.namespace.put(_entry_key(text, plain_metadata), text, plain_metadata)
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -276,10 +276,6 @@ def _team(crew: object) -> str:
 def _entry_key(text: str, metadata: Metadata) -> str:
     written = json.dumps([text, metadata], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _as_json_data(metadata: Metadata) -> dict[str, object]:
-    return json.loads(json.dumps(metadata, ensure_ascii=False, default=str))
 
 
 class LTMStorage:

@@ -111,15 +111,13 @@ def add_entry(path: Path, entry: Mapping[str, object]) -> None:
             if path.suffix == ".json":
                 _add_object(file, path, entry)
             else:
-                _add_line(file, entry)
-
-
-def _add_line(file: FileIO, entry: Mapping[str, object]) -> None:
-    fields = ", ".join(f"{name}={json_text(str(value))}" for name, value in entry.items() if name != "timestamp")
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - 1))
-    start = "" if file.read() in (b"", b"\n") else "\n"  # a crash may have cut off the last line
-    _replace_end(file, size, f"{start}{entry['timestamp']}: {fields}\n".encode())
+                fields = ", ".join(
+                    f"{name}={json_text(str(value))}" for name, value in entry.items() if name != "timestamp"
+                )
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - 1))
+                start = "" if file.read() in (b"", b"\n") else "\n"  # a crash may have cut off the last line
+                _replace_end(file, size, f"{start}{entry['timestamp']}: {fields}\n".encode())
 
 
 def _add_object(file: FileIO, path: Path, entry: Mapping[str, object]) -> None:

@@ -214,17 +214,15 @@ def _repaired(arguments: dict[str, object], errors: list[ErrorDetails], required
         value = arguments.get(name)
         if error["type"] == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
             repaired[name] = str(value)
-        elif name not in required and _is_blank(value):
+        elif name not in required and (
+            value is None or (isinstance(value, str) and value.strip().lower() in ("", "null", "none"))
+        ):
             repaired.pop(name, None)
         elif not isinstance(value, str):
             continue
         elif error["type"].startswith(_CONTAINERS) and (parsed := extract_json(value)) is not None:
             repaired[name] = parsed
     return repaired
-
-
-def _is_blank(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value.strip().lower() in ("", "null", "none"))
 
 
 def _described_fault(error: ErrorDetails) -> str:

@@ -64,7 +64,11 @@ class ToolType(ModelType):
 
 def _untyped_fields(bases: tuple[type[object], ...], namespace: dict[str, object]) -> dict[str, object]:
     """Return the fields without an annotation, with the types of the base class's field or of their value."""
-    known = {name: field.annotation for base in reversed(bases) for name, field in _model_fields(base).items()}
+    known = {
+        name: field.annotation
+        for base in reversed(bases)
+        for name, field in (base.model_fields if issubclass(base, BaseModel) else {}).items()
+    }
     values = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
     candidates = {
         name: known.get(name, type(cast("object", value)))
@@ -75,10 +79,6 @@ def _untyped_fields(bases: tuple[type[object], ...], namespace: dict[str, object
         return {}
     annotated = annotations_in(namespace)
     return {name: annotation for name, annotation in candidates.items() if name not in annotated}
-
-
-def _model_fields(base: type[object]) -> dict[str, Any]:
-    return base.model_fields if issubclass(base, BaseModel) else {}
 
 
 def _is_member_function(value: Any) -> bool:

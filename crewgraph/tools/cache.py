@@ -94,8 +94,8 @@ class ToolsHandler(BaseModel, defer_build=True):
         """
         self.last_used_tool = calling
         if self.cache is not None and should_cache and calling.tool_name != CACHE_TOOL:
-            self.cache.add(tool=calling.tool_name, input=_input_key(calling.arguments), output=output)
-
-
-def _input_key(arguments: dict[str, object] | None) -> str:
-    return json.dumps(arguments, sort_keys=True) if arguments else ""
+            self.cache.add(
+                tool=calling.tool_name,
+                input=json.dumps(calling.arguments, sort_keys=True) if calling.arguments else "",
+                output=output,
+            )

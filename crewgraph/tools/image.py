@@ -68,10 +68,6 @@ def _image_url(location: str) -> str:
         if not location[5:].lower().startswith("image/"):
             raise ToolFailed(f"`{location[:40]}` is no image: a data URL of one begins with `data:image/`.")
         return _check_size(location, len(location) * 3 // 4, "the data URL")
-    return _read_file(location)
-
-
-def _read_file(location: str) -> str:
     root = Path.cwd().resolve()
     try:
         path = (root / location).resolve()

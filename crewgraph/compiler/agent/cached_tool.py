@@ -101,7 +101,7 @@ class CachedTool:
         return None if result is None else Outcome(ok=True, result=result, from_cache=True)
 
     def _run_cached(self, args: PlainDict, config: "RunnableConfig") -> Program[Outcome]:
-        key = _call_key(args)
+        key = encoded(args).decode("utf-8", "surrogatepass")
         cached = yield from self._lookup(key)
         if cached is not None:
             if is_traced(config):
@@ -131,10 +131,6 @@ class CachedTool:
                 "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error
             )
             return None
-
-
-def _call_key(args: PlainDict) -> str:
-    return encoded(args).decode("utf-8", "surrogatepass")
 
 
 class _BuiltinCache:

@@ -387,7 +387,12 @@ def executor_of(
         raise CompileError(
             f"{where}: its class makes an executor, which replaces the loop that `middleware` is around. Remove one of them."
         )
-    _refuse_approvals(tools, where)
+    if guarded := [name for name, tool in tools.items() if tool.require_approval]:
+        raise CompileError(
+            f"{where}: its executor calls tools by itself, so a person could not approve the calls of "
+            f"`{'`, `'.join(guarded)}` (`require_approval`). Remove the executor, or let the tool ask with LangGraph's "
+            "`interrupt`."
+        )
     if source is None:
         from crewgraph.compiler.agent.react_graph import react_graph
 
@@ -399,12 +404,3 @@ def executor_of(
             "the executor a LangChain rate limiter."
         )
     return Executor(source, tools, where, agent.role)
-
-
-def _refuse_approvals(tools: Mapping[str, EventTool], where: str) -> None:
-    if guarded := [name for name, tool in tools.items() if tool.require_approval]:
-        raise CompileError(
-            f"{where}: its executor calls tools by itself, so a person could not approve the calls of "
-            f"`{'`, `'.join(guarded)}` (`require_approval`). Remove the executor, or let the tool ask with LangGraph's "
-            "`interrupt`."
-        )

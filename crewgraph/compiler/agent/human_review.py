@@ -122,25 +122,21 @@ def read_line(prompt: str, seconds: float) -> str | None:
         EOFError: the terminal was closed.
     """
     with without_progress():
-        return _read_line(prompt, seconds)
-
-
-def _read_line(prompt: str, seconds: float) -> str | None:
-    if sys.platform == "win32" or _is_input_replaced():
-        return input(printable(prompt))
-    print(printable(prompt), end="", flush=True)  # noqa: T201 - a question at the terminal
-    terminal = sys.stdin.fileno()
-    with selectors.DefaultSelector() as selector:  # `select.select` is limited to file descriptors below 1024
-        selector.register(terminal, selectors.EVENT_READ)
-        ready = selector.select(max(seconds, 0))
-    if not ready:
-        print(flush=True)  # noqa: T201
-        return None
-    # A terminal returns whole lines. Not through `sys.stdin`, whose read-ahead a selector does not see.
-    line = os.read(terminal, _CHUNK)
-    if not line:
-        raise EOFError(f"the terminal was closed while `{prompt.strip()}` was asked")
-    return line.decode(sys.stdin.encoding or "utf-8", "replace").rstrip("\r\n")
+        if sys.platform == "win32" or _is_input_replaced():
+            return input(printable(prompt))
+        print(printable(prompt), end="", flush=True)  # noqa: T201 - a question at the terminal
+        terminal = sys.stdin.fileno()
+        with selectors.DefaultSelector() as selector:  # `select.select` is limited to file descriptors below 1024
+            selector.register(terminal, selectors.EVENT_READ)
+            ready = selector.select(max(seconds, 0))
+        if not ready:
+            print(flush=True)  # noqa: T201
+            return None
+        # A terminal returns whole lines. Not through `sys.stdin`, whose read-ahead a selector does not see.
+        line = os.read(terminal, _CHUNK)
+        if not line:
+            raise EOFError(f"the terminal was closed while `{prompt.strip()}` was asked")
+        return line.decode(sys.stdin.encoding or "utf-8", "replace").rstrip("\r\n")
 
 
 class ExecutorContext:

@@ -153,12 +153,15 @@ def _verdict_of_text(reply: str) -> bool | str | dict[str, object] | None:
         return _verdict_of_dict(parsed) if set(parsed) & {"args", "approved"} else parsed
     if reply.strip(_PUNCTUATION).casefold() in YES:
         return True
-    refusal = next((word for word in NO if _starts_with_word(reply, word)), None)
+    refusal = next(
+        (
+            word
+            for word in NO
+            if reply.casefold().startswith(word) and (len(reply) == len(word) or reply[len(word)] in _PUNCTUATION)
+        ),
+        None,
+    )
     return None if refusal is None else reply[len(refusal) :].strip(_PUNCTUATION)
-
-
-def _starts_with_word(text: str, word: str) -> bool:
-    return text.casefold().startswith(word) and (len(text) == len(word) or text[len(word)] in _PUNCTUATION)
 
 
 def decisions_of(request: PlainMapping, reply: object) -> object:

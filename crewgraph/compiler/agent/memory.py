@@ -90,10 +90,6 @@ def assess_output(
         else:
             if reply.value is not None:
                 return reply.value
-    return _rule_based_assessment(output)
-
-
-def _rule_based_assessment(output: str) -> Assessment:
     entities = [
         _Entity(name=item.name, type=item.type, description=item.description) for item in extract_entities(output)
     ]

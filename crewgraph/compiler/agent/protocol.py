@@ -209,7 +209,7 @@ def _actions(text: str, first: re.Match[str]) -> Actions | Malformed:
         stop = _action_end(own_text, start.end(), after.start() if after else len(own_text))
         label = _INPUT_BEHIND.match(own_text, start.end(), stop) or _INPUT.search(own_text, start.end(), stop)
         args = _clean_input(_labelled(label, own_text[label.end() : stop])) if label else ""
-        actions.append(Action(tool=_tool_name(start["name"]), args=args))
+        actions.append(Action(tool=start["name"].strip(" \t\r*\u3000").strip("`\"'[]"), args=args))
     if not all(action.tool for action in actions):
         return Malformed(error="no_action_name", text=own_text)
     return Actions(actions=tuple(actions), thought=_thought(own_text[: first.start()]), text=own_text)
@@ -226,10 +226,6 @@ def _clean_input(text: str) -> str:
     if text.startswith("```"):
         text = text.strip("`").removeprefix("json").strip()
     return text
-
-
-def _tool_name(text: str) -> str:
-    return text.strip(" \t\r*\u3000").strip("`\"'[]")
 
 
 def _thought(text: str) -> str:

@@ -264,7 +264,7 @@ class Toolbox:
     @cached_property
     def described(self) -> str:
         """Names, descriptions and arguments of the tools, for prompts."""
-        return _described_tool(self.specs)
+        return "\n\n".join(prompt_text(spec) for spec in self.specs)
 
     @cached_property
     def reads_state(self) -> bool:
@@ -304,10 +304,6 @@ class Toolbox:
         """Return the tool with a name, ignoring case and punctuation."""
         plain = _plain_name(name)
         return next((tool for candidate, tool in self._tools.items() if _plain_name(candidate) == plain), None)
-
-
-def _described_tool(specs: Iterable[ToolSpec]) -> str:
-    return "\n\n".join(prompt_text(spec) for spec in specs)
 
 
 def _failed_outcome(text: str, reason: ToolFailureReason, code: str | None = None) -> ToolOutcome:

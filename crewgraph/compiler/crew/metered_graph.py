@@ -130,7 +130,10 @@ class RunMeter(ActiveNodes):
         if self.context is None and crew.max_tokens is None and crew.max_cost is None and crew.max_seconds is None:
             return
         if self.limit("max_cost") is not None:
-            self._check_prices(model)
+            names = [name for _, name, _ in self.entries] + ([model] if model else [])
+            for name in dict.fromkeys(names):
+                if price_of(name) is None:
+                    raise Stopped(self, partial(unknown_price, self.crew, name))
         for budget in BUDGETS:
             limit = self.limit(budget)
             if limit is not None and self.spent(budget) >= limit:
@@ -150,13 +153,13 @@ class RunMeter(ActiveNodes):
         if budget == "max_seconds":
             return self.clock
         ledger = UsageLedger(self.entries)
-        return ledger.total.total_tokens if budget == "max_tokens" else _total_cost(ledger.by_model)
-
-    def _check_prices(self, model: str | None) -> None:
-        names = [name for _, name, _ in self.entries] + ([model] if model else [])
-        for name in dict.fromkeys(names):
-            if price_of(name) is None:
-                raise Stopped(self, partial(unknown_price, self.crew, name))
+        return (
+            ledger.total.total_tokens
+            if budget == "max_tokens"
+            else sum(
+                price.of(usage) for model, usage in ledger.by_model.items() if (price := price_of(model)) is not None
+            )
+        )
 
     def _exceeded(self, budget: str, limit: float) -> BudgetExceeded:
         amount, spent = _AMOUNTS[budget], self.spent(budget)
@@ -238,10 +241,6 @@ def _price_note(model: str, tokens: Mapping[str, int]) -> str:
 
 def _request_count(number: int) -> str:
     return f"{number} request" if number == 1 else f"{number} requests"
-
-
-def _total_cost(usage_by_model: Mapping[str, UsageMetrics]) -> float:
-    return sum(price.of(usage) for model, usage in usage_by_model.items() if (price := price_of(model)) is not None)
 
 
 def _usd(amount: float) -> str:

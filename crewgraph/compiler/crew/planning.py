@@ -15,7 +15,6 @@ from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.events import TaskReport
 from crewgraph.compiler.task.structure import StructuredReply, request_structured
 from crewgraph.core.effects import Body, Notify, Scope
-from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -130,7 +129,15 @@ def _make_plan(
 ) -> Body[TaskOutput]:
     briefing = _briefing(planning, _request(tasks, state.get(INPUTS) or {}, planning.book))
     model = model_of(planning.agent.llm, planning.agent, planning.task, planning.crew)
-    messages = _planning_messages(planning, briefing)
+    opening = Opening(
+        agent=planning.agent,
+        task=planning.task,
+        briefing=briefing,
+        tools=Toolbox({}),
+        native=False,
+        book=planning.book,
+    )
+    messages = opening.messages("", "")
     usage = UsageLedger()
     yield Notify(partial(report.begin, briefing))
     yield Notify(partial(report.agent_started, messages, ()))
@@ -169,18 +176,6 @@ def _briefing(planning: TaskBinding, description: str) -> Briefing:
         output_file=None,
         context="",
     )
-
-
-def _planning_messages(planning: TaskBinding, briefing: Briefing) -> list[Message]:
-    opening = Opening(
-        agent=planning.agent,
-        task=planning.task,
-        briefing=briefing,
-        tools=Toolbox({}),
-        native=False,
-        book=planning.book,
-    )
-    return opening.messages("", "")
 
 
 def _parse_failure(reply: StructuredReply[CrewPlan], model: Model) -> str:

@@ -131,7 +131,10 @@ def interrupts(running: Running, place: str = "") -> Generator[None]:
         RunError: it asks, but the run is not stored; or a graph that it runs ends with a command to the graph around it.
     """
     questions = f"{place}{_INTERRUPT}"
-    answers = _answered_interrupts(running, questions)
+    answers: list[object] = []
+    if running.run.answers:
+        while (answer := answer_to(running, f"{questions}{len(answers)}")) is not None:
+            answers.append(answer)
     config = var_child_runnable_config.get()
     inside = with_answers(config, answers) if answers and config is not None else config
     try:
@@ -144,14 +147,6 @@ def interrupts(running: Running, place: str = "") -> Generator[None]:
         raise parked_question(running, f"{questions}{len(answers)}", pending[0].value) from None
     except ParentCommand as left:
         raise refused_command(left, f"method `{running.method}` of flow `{running.run.name}`") from None
-
-
-def _answered_interrupts(running: Running, questions: str) -> list[object]:
-    answers: list[object] = []
-    if running.run.answers:
-        while (answer := answer_to(running, f"{questions}{len(answers)}")) is not None:
-            answers.append(answer)
-    return answers
 
 
 def parked_question(running: Running, name: str, value: object) -> BaseException:

@@ -84,7 +84,13 @@ def classes_of(
         _collect_classes(classes, list(vars(holder).values()) if holder else [])
     for method in definition.methods.values():
         for function in dict.fromkeys((method.func, unwrap(method.func))):
-            _collect_classes(classes, [*_annotations(function), *getattr(function, "__globals__", {}).values()])
+            _collect_classes(
+                classes,
+                [
+                    *[part for item in annotations_of(function).values() for part in _parts(item)],
+                    *getattr(function, "__globals__", {}).values(),
+                ],
+            )
             _collect_classes(
                 classes,
                 [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)],
@@ -110,10 +116,6 @@ def _collect_classes(classes: dict[type[object], None], values: list[object]) ->
 
 def _is_data(kind: type[object]) -> bool:
     return issubclass(kind, (BaseModel, Enum)) or is_dataclass(kind)
-
-
-def _annotations(function: Any) -> list[object]:
-    return [part for item in annotations_of(function).values() for part in _parts(item)]
 
 
 def _parts(annotation: object) -> list[object]:

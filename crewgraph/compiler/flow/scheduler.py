@@ -40,23 +40,19 @@ def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution)
     """Run a method that runs alone."""
     run.check_cancelled()
     try:
-        return (yield from _run_method(run, progress, name, execution))
+        try:
+            value = yield called(_opened_work(run, progress, name, execution), run.cancellation)
+        except Parked as parked:
+            return _with_changes(run, parked)
+        except RunAbandoned:
+            check_cancelled()
+            raise CancelledError(*run.cancellation.reason) from None
+        return MethodEnd([(name, value)], run.changes([name]))
     except (GeneratorExit, GraphBubbleUp):
         raise
     except BaseException as error:  # any error of the user's method is reported, then raised again
         FlowReport(run, name, execution["method"]).failed(error)
         raise
-
-
-def _run_method(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Ended]:
-    try:
-        value = yield called(_opened_work(run, progress, name, execution), run.cancellation)
-    except Parked as parked:
-        return _with_changes(run, parked)
-    except RunAbandoned:
-        check_cancelled()
-        raise CancelledError(*run.cancellation.reason) from None
-    return MethodEnd([(name, value)], run.changes([name]))
 
 
 def start_all(run: FlowRun, progress: Progress) -> Program[None]:

@@ -128,7 +128,9 @@ class RemoteAgentTool(BaseTool):
             ToolFailed: If it does not validate against `response_model`.
         """
         for extension in self.remote.client_extensions:
-            text = _as_text(call(extension.process_response, text, call(extension.extract_state_from_history, history)))
+            value = call(extension.process_response, text, call(extension.extract_state_from_history, history))
+            dump = getattr(value, "model_dump_json", None)
+            text = value if isinstance(value, str) else str(dump()) if callable(dump) else str(value)
         model = self.remote.response_model
         if model is None:
             return text
@@ -138,11 +140,6 @@ class RemoteAgentTool(BaseTool):
             raise ToolFailed(
                 f"`{self.name}` gave no `{model.__name__}`: {shorten(str(error), 500)}. It said: {shorten(text, 1000)}"
             ) from None
-
-
-def _as_text(value: Any) -> str:
-    dump = getattr(value, "model_dump_json", None)
-    return value if isinstance(value, str) else str(dump()) if callable(dump) else str(value)
 
 
 def remote_tools(

@@ -379,19 +379,15 @@ def _check(text: str, roots: frozenset[str], source: str) -> None:
 
 def _rendered_value(value: Any, scope: Mapping[str, object]) -> object:
     if isinstance(value, str):
-        return _render_text(value, scope)
+        parts = split_template(value.strip())
+        if len(parts) == 1 and parts[0].is_expression:
+            return _value(parts[0].text, scope)
+        return "".join(_render_part(part, scope) for part in split_template(value))
     if is_list(value):
         return [_rendered_value(item, scope) for item in value]
     if is_mapping(value):
         return {key: _rendered_value(item, scope) for key, item in value.items()}
     return value
-
-
-def _render_text(text: str, scope: Mapping[str, object]) -> object:
-    parts = split_template(text.strip())
-    if len(parts) == 1 and parts[0].is_expression:
-        return _value(parts[0].text, scope)
-    return "".join(_render_part(part, scope) for part in split_template(text))
 
 
 def _render_part(part: TemplatePart, scope: Mapping[str, object]) -> str:

@@ -65,22 +65,19 @@ class ReadFileTool(BaseTool):
         if "url" in record:
             return f"{record['filename']} ({record['type']}): {record['url']}"
         try:
-            return _text_of_file(record, content_of(record))
+            data = content_of(record)
+            if is_text_content(record["type"]):
+                return _truncate(data.decode("utf-8", "replace"))
+            if record["type"] == "application/pdf" and (text := _text_of_pdf(record["filename"], data)):
+                return _truncate(text)
+            header = f"{record['filename']} ({record['type']}, {len(data)} bytes)"
+            if len(data) > _MAX_LENGTH:
+                return f"{header}: no text, and too large to be given here."
+            return f"{header}\nBase64: {base64.b64encode(data).decode()}"
         except FileProcessingError as error:
             raise ToolFailed(
                 f"`{file_name}` cannot be read: it is gone, or was changed since the run began."
             ) from error
-
-
-def _text_of_file(record: FileRecord, data: bytes) -> str:
-    if is_text_content(record["type"]):
-        return _truncate(data.decode("utf-8", "replace"))
-    if record["type"] == "application/pdf" and (text := _text_of_pdf(record["filename"], data)):
-        return _truncate(text)
-    header = f"{record['filename']} ({record['type']}, {len(data)} bytes)"
-    if len(data) > _MAX_LENGTH:
-        return f"{header}: no text, and too large to be given here."
-    return f"{header}\nBase64: {base64.b64encode(data).decode()}"
 
 
 def _text_of_pdf(name: str, data: bytes) -> str:

@@ -390,7 +390,7 @@ class _Loop:
         rest = list(zip(read_messages(openai_messages(read_conversation(sent))), sent, strict=True))[changed["kept"] :]
         replaced = {source.id for _, source in rest}
         then: list[BaseMessage] = []
-        system: Any = None if changed["kept"] or not _is_system(sent) else ""
+        system: Any = None if changed["kept"] or not (bool(sent) and sent[0].type == "system") else ""
         for message in changed["then"]:
             number = next((number for number, (plain, _) in enumerate(rest) if plain == message), None)
             if number is not None:
@@ -567,7 +567,15 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
         if not response.result[-1].text and request.tools:
             response = yield request.override(tools=[])
         reply = response.result[-1]
-        return ModelResponse(result=[AIMessage(reply.content, id=reply.id, usage_metadata=_reply_usage(reply))])
+        return ModelResponse(
+            result=[
+                AIMessage(
+                    reply.content,
+                    id=reply.id,
+                    usage_metadata=reply.usage_metadata if isinstance(reply, AIMessage) else None,
+                )
+            ]
+        )
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -582,14 +590,6 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
     def _is_own(self, request: ToolCallRequest) -> bool:
         """Whether a call is for the agent's tools or an unknown tool, rather than for a tool of the middleware."""
         return request.tool is None or self._loop.context.tools.find(request.tool.name) is not None
-
-
-def _is_system(messages: Sequence[BaseMessage]) -> bool:
-    return bool(messages) and messages[0].type == "system"
-
-
-def _reply_usage(reply: Any) -> Any:
-    return reply.usage_metadata if isinstance(reply, AIMessage) else None
 
 
 def _with_media(messages: Sequence[AnyMessage]) -> list[AnyMessage]:

@@ -93,14 +93,13 @@ class SkillFrontmatter(BaseModel):
         """Accept the tools as space-separated text."""
         if not is_object(values):
             return values
-        return {key: _split_words(value) if key in _TOOL_KEYS else value for key, value in values.items()}
+        return {
+            key: (value.split() if isinstance(value, str) else value) if key in _TOOL_KEYS else value
+            for key, value in values.items()
+        }
 
 
 _TOOL_KEYS = ("allowed-tools", "allowed_tools")
-
-
-def _split_words(value: Any) -> object:
-    return value.split() if isinstance(value, str) else value
 
 
 class Skill(BaseModel):

@@ -78,9 +78,6 @@ class _Writer:
             items = list(cast("list[Any]", value))
             shown_items = cast("list[Any]", shown if isinstance(shown, (list, tuple)) else redact(items))
             return [self.plain(item, f"{where}[{n}]", shown_items[n]) for n, item in enumerate(items)]
-        return self._name_or_reference(value, where)
-
-    def _name_or_reference(self, value: Any, where: str) -> Any:
         if (name := _importable_name(value)) is not None:
             return {_NAME: name}
         kind = value.__class__

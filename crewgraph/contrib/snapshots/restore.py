@@ -122,7 +122,13 @@ def _entity_and_point(config: CheckpointSettings, entity_type: _Kind | None, kin
     try:
         point = _point_at(settings.resolve(), entity_type)
         wanted = entity_type is None or kind is not None
-        entity = kind() if entity_type == "flow" and kind else _recreated(point.run) if wanted else None
+        entity = (
+            kind()
+            if entity_type == "flow" and kind
+            else recreate_definition(point.run["definition"])
+            if wanted
+            else None
+        )
     except (OSError, ValueError, StorageError) as error:
         failed = CheckpointRestoreFailedEvent(location=location, provider=name, error=str(error))
         crewai_event_bus.emit(settings, failed)
@@ -137,10 +143,6 @@ def _entity_and_point(config: CheckpointSettings, entity_type: _Kind | None, kin
     )
     crewai_event_bus.emit(settings, completed)
     return entity, point
-
-
-def _recreated(run: PlainMapping) -> Any:
-    return recreate_definition(run["definition"])
 
 
 def _point_at(address: Address, entity_type: _Kind | None) -> _Point:

@@ -342,7 +342,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     waited = partial(_settled, awaitable)
     loop = _free_loop()
     if loop is None:
-        return _in_new_loop(waited)
+        return _workers.threads.submit(lambda: asyncio.run(waited())).result()
     context = contextvars.copy_context()
     context.run(CURRENT.set, CURRENT.get()._replace(loop=loop))
     done = threading.Event()
@@ -380,10 +380,6 @@ def _free_loop() -> asyncio.AbstractEventLoop | None:
         return served
     # Sync code inside async work that sync code waits for, or in a thread of it: our loop may be busy with waiting.
     return None if _workers.loop in (_running(), CURRENT.get().loop) else _workers.loop
-
-
-def _in_new_loop(waited: Callable[[], Coroutine[object, object, T]]) -> T:
-    return _workers.threads.submit(lambda: asyncio.run(waited())).result()
 
 
 def _running() -> asyncio.AbstractEventLoop | None:

@@ -85,7 +85,14 @@ def _source_of(value: Any) -> BaseKnowledgeSource:
     if isinstance(value, str):
         return StringKnowledgeSource(content=value)
     if is_mapping(value):
-        return _source_from_dict(dict(value))
+        fields = dict(value)
+        kind = _BY_TYPE.get(str(fields.get("source_type")))
+        if kind is None:
+            raise ValueError(
+                f"a source given as a dict needs a `source_type`, one of {', '.join(_BY_TYPE)}, not "
+                f"{fields.get('source_type')!r}"
+            )
+        return kind(**fields)
     if is_retriever(value):
         return RetrieverKnowledgeSource(retriever=value)
     if is_loader(value):
@@ -108,13 +115,3 @@ def _file_source(name: str | Path) -> BaseKnowledgeSource:
         raise ValueError(f"files that end as `{name}` are not read as knowledge; there are {', '.join(_BY_SUFFIX)}")
     source: BaseKnowledgeSource = kind(file_paths=[name])
     return source
-
-
-def _source_from_dict(fields: dict[str, Any]) -> BaseKnowledgeSource:
-    kind = _BY_TYPE.get(str(fields.get("source_type")))
-    if kind is None:
-        raise ValueError(
-            f"a source given as a dict needs a `source_type`, one of {', '.join(_BY_TYPE)}, not "
-            f"{fields.get('source_type')!r}"
-        )
-    return kind(**fields)

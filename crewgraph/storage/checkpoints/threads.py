@@ -268,22 +268,19 @@ class Threads:
             link, text = base.child(id, difference)
         row = (no, id, parent, link.drift, link.whole, new.run, *new.head, text)
         if not connection.execute(_INSERT, row).rowcount:
-            self._delete_existing(connection, no, id)
+            # The checkpoint is stored again: its children must not change with it.
+            children = connection.execute(
+                "SELECT id FROM checkpoints WHERE lineage = ? AND parent = ? AND drift > 0", (no, id)
+            ).fetchall()
+            for (child,) in children:
+                self.chains.make_full(connection, no, child)
+            before = self.payloads(connection, no)
+            connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
+            drop_values(connection, before - self.payloads(connection, no))
             connection.execute(_INSERT, row)
         connection.execute(_SET_LATEST, {"no": no, "id": id})
         self.chains.remember(no, link)
         return True
-
-    def _delete_existing(self, connection: sqlite3.Connection, no: int, id: str) -> None:
-        # The checkpoint is stored again: its children must not change with it.
-        children = connection.execute(
-            "SELECT id FROM checkpoints WHERE lineage = ? AND parent = ? AND drift > 0", (no, id)
-        ).fetchall()
-        for (child,) in children:
-            self.chains.make_full(connection, no, child)
-        before = self.payloads(connection, no)
-        connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
-        drop_values(connection, before - self.payloads(connection, no))
 
     def _find(self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         no = self.number(connection, thread, ns)

@@ -102,7 +102,13 @@ class BatchPlan:
         self.reads: list[tuple[int, GetOp | SearchOp | ListNamespacesOp]] = []
         puts: dict[tuple[str, str], PutOp] = {}
         for place, op in enumerate(self.ops):
-            _check_operation(op)
+            if not isinstance(op, (GetOp, SearchOp, PutOp, ListNamespacesOp)):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ValueError(f"Unknown operation type: {type(op)}")
+            validate_op_namespace(op)
+            if isinstance(op, (SearchOp, ListNamespacesOp)) and (op.limit < 0 or op.offset < 0):
+                raise ValueError(f"`limit` and `offset` must be at least 0, not {op.limit} and {op.offset}.")
+            if isinstance(op, PutOp) and op.ttl is not None and op.ttl < 0:
+                raise ValueError(f"`ttl` must be a number of minutes, at least 0, not {op.ttl}.")
             if isinstance(op, PutOp):
                 puts[path_of(op.namespace), _checked_key(op.key)] = op
             else:
@@ -120,16 +126,6 @@ def texts_to_embed(value: Any, fields: Sequence[str]) -> list[str]:
         for field in fields
         for text in get_text_at_path(value, field if field == WHOLE_VALUE else tokenize_path(field))
     ]
-
-
-def _check_operation(op: Op) -> None:
-    if not isinstance(op, (GetOp, SearchOp, PutOp, ListNamespacesOp)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"Unknown operation type: {type(op)}")
-    validate_op_namespace(op)
-    if isinstance(op, (SearchOp, ListNamespacesOp)) and (op.limit < 0 or op.offset < 0):
-        raise ValueError(f"`limit` and `offset` must be at least 0, not {op.limit} and {op.offset}.")
-    if isinstance(op, PutOp) and op.ttl is not None and op.ttl < 0:
-        raise ValueError(f"`ttl` must be a number of minutes, at least 0, not {op.ttl}.")
 
 
 def _checked_key(key: str) -> str:

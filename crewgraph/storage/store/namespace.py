@@ -379,15 +379,13 @@ def _encode_metadata(metadata: PlainMapping) -> dict[str, object]:
     return {f"{key}_" if key.rstrip("_") == _TEXT else key: value for key, value in metadata.items()}
 
 
-def _decode_metadata(value: PlainMapping) -> dict[str, object]:
-    return {key[:-1] if key.rstrip("_") == _TEXT else key: part for key, part in value.items() if key != _TEXT}
-
-
 def _found_entry(item: "Item | SearchItem", base: int) -> FoundEntry:
     return FoundEntry(
         key=item.key,
         text=item.value.get(_TEXT, ""),
-        metadata=_decode_metadata(item.value),
+        metadata={
+            key[:-1] if key.rstrip("_") == _TEXT else key: part for key, part in item.value.items() if key != _TEXT
+        },
         below=tuple(map(unescape_label, item.namespace[base:])),
         score=getattr(item, "score", None),
         created_at=item.created_at,

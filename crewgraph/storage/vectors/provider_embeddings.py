@@ -132,15 +132,13 @@ def _join_parts(parts: Sequence[Sequence[str]], vectors: Sequence[list[float]]) 
                 (len(text_parts[0]), first),
                 *((len(part), next(rest)) for part in text_parts[1:]),
             ]
-            first = _mean(weighed)
+            sums: list[float] = [
+                math.fsum(column) for column in zip(*([w * n for n in v] for w, v in weighed), strict=True)
+            ]
+            length = math.sqrt(math.fsum(number * number for number in sums)) or 1.0
+            first = [number / length for number in sums]
         joined.append(first)
     return joined
-
-
-def _mean(weighed: Sequence[tuple[int, list[float]]]) -> list[float]:
-    sums: list[float] = [math.fsum(column) for column in zip(*([w * n for n in v] for w, v in weighed), strict=True)]
-    length = math.sqrt(math.fsum(number * number for number in sums)) or 1.0
-    return [number / length for number in sums]
 
 
 _OPENAI_HOST = "api.openai.com"
@@ -165,16 +163,6 @@ def open_provider(provider: EmbeddingProvider, config: Mapping[str, object]) -> 
     arguments = _class_arguments(provider, config)
     if provider.name == "openai" and str(arguments.pop("api_type", "")).startswith("azure"):
         return open_provider(EMBEDDING_PROVIDERS["azure"], {**config, "api_type": None})
-    arguments = _with_defaults(provider, arguments)
-    return shared_embedder(provider, arguments, lambda: _create_embedder(provider, arguments))
-
-
-def _create_embedder(provider: EmbeddingProvider, arguments: dict[str, object]) -> NamedEmbedder:
-    name = _vectors_name(provider, arguments)
-    return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, arguments, name), name), name, provider)
-
-
-def _with_defaults(provider: EmbeddingProvider, arguments: Mapping[str, object]) -> dict[str, object]:
     model = provider.arguments["model"]
     complete = {**provider.defaults, **arguments}
     if provider.name == "huggingface" and complete.get("url"):
@@ -182,7 +170,13 @@ def _with_defaults(provider: EmbeddingProvider, arguments: Mapping[str, object])
     complete[model] = complete.get(model) or complete.get("azure_deployment") or provider.model
     if complete[model] is None:
         raise EmbedderError(f'The embedder `{provider.name}` needs a model: {{"config": {{"model_name": ...}}}}.')
-    return _with_key(provider, complete)
+    arguments = _with_key(provider, complete)
+    return shared_embedder(provider, arguments, lambda: _create_embedder(provider, arguments))
+
+
+def _create_embedder(provider: EmbeddingProvider, arguments: dict[str, object]) -> NamedEmbedder:
+    name = _vectors_name(provider, arguments)
+    return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, arguments, name), name), name, provider)
 
 
 def _embeddings(provider: EmbeddingProvider, arguments: dict[str, object], name: str) -> Embeddings:

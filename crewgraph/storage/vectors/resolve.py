@@ -45,7 +45,11 @@ def embedder_of(source: object = None) -> NamedEmbedder:
     if isinstance(source, NamedEmbedder):
         return source
     if isinstance(source, str):
-        return _from_name(source)
+        provider, _, model = source.strip().partition("/")
+        if not model and provider.startswith("text-embedding-"):
+            provider, model = "openai", provider
+        key = "dimensions" if provider == "local" else "model"
+        return _from_config({"provider": provider, "config": {key: model} if model else {}})
     if is_mapping(source):
         return _from_config(source)
     inner = None if isinstance(source, type) else getattr(source, "embedder", None)
@@ -56,14 +60,6 @@ def embedder_of(source: object = None) -> NamedEmbedder:
 def _local_embedder(dimensions: int) -> NamedEmbedder:
     embeddings = LocalEmbeddings(dimensions)
     return NamedEmbedder(embeddings, embeddings.name)
-
-
-def _from_name(name: str) -> NamedEmbedder:
-    provider, _, model = name.strip().partition("/")
-    if not model and provider.startswith("text-embedding-"):
-        provider, model = "openai", provider
-    key = "dimensions" if provider == "local" else "model"
-    return _from_config({"provider": provider, "config": {key: model} if model else {}})
 
 
 def _from_config(embedder_config: PlainMapping) -> NamedEmbedder:
