@@ -51,6 +51,7 @@ __all__ = [
     "blocking",
     "collected",
     "drive",
+    "driven",
     "enduring",
     "require_async_methods",
     "sleep",
@@ -111,6 +112,18 @@ async def adrive(program: Program[T]) -> T:
                 reply, step = interrupt_in(error) or error, program.throw
     except StopIteration as stop:
         return stop.value
+
+
+def driven(program: Callable[..., Program[Any]]) -> PlainDict:
+    """Return the keywords of a `Call` that runs a program."""
+
+    def function(*args: Any) -> object:
+        return drive(program(*args))
+
+    async def afunction(*args: Any) -> object:
+        return await adrive(program(*args))
+
+    return {"function": function, "afunction": afunction}
 
 
 class Do(Operation):

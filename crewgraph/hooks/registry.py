@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from crewgraph.core.cancellation import is_control_flow
@@ -19,6 +20,9 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
+if TYPE_CHECKING:
+    from crewgraph.core.operations import Do
+
 __all__ = [
     "HookFn",
     "Reducer",
@@ -27,6 +31,7 @@ __all__ = [
     "clear_all",
     "copy_hooks",
     "dispatch",
+    "dispatching",
     "get_global_hook_list",
     "get_hooks",
     "get_scoped_hooks",
@@ -194,6 +199,13 @@ async def adispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | No
             with course.passing(hook):
                 course.take(await acall(hook, ctx))
     return ctx
+
+
+def dispatching(point: InterceptionPoint, ctx: Any, reducer: Reducer | None = None) -> "Do":
+    """Return the operation that calls the hooks of a point; see `dispatch`."""
+    from crewgraph.core.operations import Do
+
+    return Do(partial(dispatch, reducer=reducer), partial(adispatch, reducer=reducer), point, ctx)
 
 
 def source_name(source: Any) -> str | None:

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context
 from copy import copy, deepcopy
 from functools import cache, partial, wraps
@@ -54,7 +54,6 @@ __all__ = [
     "AdaptedTool",
     "CommandReturned",
     "as_tool",
-    "as_tools",
     "atraced",
     "called_with",
     "is_command",
@@ -64,10 +63,6 @@ __all__ = [
     "traced",
     "with_call",
 ]
-
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 
 _Steps = Generator[Any, Any, Any]
@@ -682,27 +677,3 @@ def _tool_of_mock(mock: Any) -> BaseTool:
     own = cast("dict[str, Any]", vars(mock))
     schema: type[BaseModel] = own.get("args_schema", _AnyArguments)
     return Tool(name=str(mock.name), description=str(mock.description), args_schema=schema, func=answer)
-
-
-def as_tools(values: Iterable[object]) -> dict[str, AdaptedTool]:
-    """Adapt tools and return them by the names that models use, in order; duplicates of an object are dropped.
-
-    Raises:
-        DefinitionError: A value is not a tool, or two tools have the same name.
-    """
-    tools: dict[str, AdaptedTool] = {}
-    for value in values:
-        adapted = as_tool(value)
-        other = tools.setdefault(adapted.name, adapted)
-        if other is not adapted and other.origin is not adapted.origin:
-            raise DefinitionError(
-                f"two tools have the same name for a model, `{adapted.name}`: "
-                f"`{other.title}` ({_origin_name(other)}) and `{adapted.title}` ({_origin_name(adapted)}). Rename one."
-            )
-    return tools
-
-
-def _origin_name(adapted: AdaptedTool) -> str:
-    origin = adapted.origin
-    described: Any = origin if inspect.isroutine(origin) else origin.__class__
-    return f"{described.__module__}.{described.__qualname__}"

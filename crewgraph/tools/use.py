@@ -65,7 +65,7 @@ class GuardedTool:
 
     def __init__(self, tool: AdaptedTool, *, passing: Iterable[type[BaseException]] = ()) -> None:
         self.tool = tool
-        self._passing = tuple(passing)
+        self.passing = tuple(passing)
 
     @property
     def name(self) -> str:
@@ -121,7 +121,7 @@ class GuardedTool:
                 outcome["disobeyed"] = str(error)
         except Exception as error:  # whatever a tool raises is shown to the model
             if (
-                isinstance(error, self._passing)
+                isinstance(error, self.passing)
                 or is_control_flow(error)
                 or interrupt_in(error)
                 or raised_by_handler(error)

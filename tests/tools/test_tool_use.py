@@ -17,9 +17,8 @@ from langgraph.types import Command, interrupt
 from waiting import LONG
 
 from crewgraph.core import protocols
-from crewgraph.errors import DefinitionError
 from crewgraph.tools import BaseTool, tool
-from crewgraph.tools.adapt import as_tool, as_tools
+from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.structured import CrewStructuredTool
 from crewgraph.tools.use import GuardedTool
 
@@ -154,19 +153,6 @@ def test_a_langchain_tool_takes_no_config_from_the_model(mode: Mode):
         "required": ["text"],
     }
     assert mode(adapted, {"text": "ab"}, {"configurable": {"user": "Ada"}}) == "ab of Ada"
-
-
-def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
-    repeat = Repeat()
-    assert list(as_tools([repeat, shout, repeat, plain_function, plain_function])) == [
-        "repeat_it",
-        "shout",
-        "plain_function",
-    ]
-    with pytest.raises(
-        DefinitionError, match=r"`repeat_it`: `Repeat it` \(.*\.Repeat\) and `Repeat.it` \(.*\.Repeat\)"
-    ):
-        as_tools([repeat, Repeat(name="Repeat.it")])
 
 
 # ---------------------------------------------------------------- failures

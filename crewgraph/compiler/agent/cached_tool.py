@@ -18,7 +18,6 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.tools.adapt import AdaptedTool, atraced, is_command, traced
-from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.use import GuardedTool, Outcome
 from crewgraph.tracebacks import raised_by_signal
@@ -32,9 +31,7 @@ __all__ = ["CachedTool", "with_cache"]
 _log = redacted_logger("crewgraph.tools")
 
 
-def with_cache(
-    tool: GuardedTool, agent: BaseAgentDefinition, crew: CrewDefinition | None
-) -> "GuardedTool | CachedTool":
+def with_cache(tool: GuardedTool, agent: BaseAgentDefinition, crew: CrewDefinition | None) -> GuardedTool:
     """Add a cache to a tool that asks for one, or to any where the program asks: by `cache=True` or a `cache_handler`.
 
     There is none for tools whose calls people approve or that must not be repeated, nor with `cache=False`.
@@ -53,8 +50,8 @@ def with_cache(
     return CachedTool(tool, _BuiltinCache(crew or agent, adapted)) if is_asked_for else tool
 
 
-class CachedTool:
-    """A tool like `GuardedTool` whose results are cached.
+class CachedTool(GuardedTool):
+    """A tool whose results are cached.
 
     Args:
         tool: the tool to call on a cache miss.
@@ -62,31 +59,9 @@ class CachedTool:
     """
 
     def __init__(self, tool: GuardedTool, handler: Any) -> None:
-        self._tool, self._handler = tool, handler
+        super().__init__(tool.tool, passing=tool.passing)
+        self._handler = handler
         self._in_memory = isinstance(handler, _BuiltinCache) or type(handler) is CacheHandler
-
-    @property
-    def tool(self) -> AdaptedTool:
-        return self._tool.tool
-
-    @property
-    def name(self) -> str:
-        """The name models call it by."""
-        return self._tool.name
-
-    @property
-    def spec(self) -> ToolSpec:
-        """The spec for models."""
-        return self._tool.spec
-
-    @property
-    def once(self) -> bool:
-        """Whether a call whose outcome is unknown after a crash must not be repeated."""
-        return self._tool.once
-
-    def prepare(self, raw_args: object) -> PlainDict | Refusal:
-        """Return the validated arguments, or what is wrong with them."""
-        return self._tool.prepare(raw_args)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
         """Return the cached result, or call the tool."""
@@ -107,7 +82,7 @@ class CachedTool:
             if is_traced(config):
                 yield _cached_use(self.spec, args, config, cached["result"])
             return cached
-        outcome: Outcome = yield Do(self._tool.run, self._tool.arun, args, config)
+        outcome: Outcome = yield Do(super().run, super().arun, args, config)
         if outcome["ok"] and (yield from self._is_cacheable(args, outcome["result"])):
             yield from self._call_handler("add", self._handler.add, self.name, key, outcome["result"])
         return outcome

@@ -9,6 +9,7 @@ from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope, StepMark
 from crewgraph.core.messages import ToolSpec
+from crewgraph.core.operations import Program, driven
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.errors import OutputInvalid, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
@@ -22,7 +23,7 @@ from crewgraph.tools.use import Outcome as Done
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
-__all__ = ["Delegation", "DelegationTeam", "hook"]
+__all__ = ["Delegation", "DelegationTeam", "used"]
 
 
 _RECOVERABLE = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
@@ -89,26 +90,9 @@ class Delegation(EventTool):
 
     def _body(self, begin: StepMark, args: PlainDict, allowed: bool) -> Body[ToolOutcome]:
         yield begin
-        hooks = self.hooks
-        if not hooks and self.checked is None:
-            started = yield Notify(partial(self.report_start, args))
-            result = yield from self._delegate(args, allowed)
-            return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result))))
-        checked = self.checked
-        if checked is None:
-            use = yield hook("before_tool_call", hooks.before, hooks.abefore, self.resolved(args))
-            checked = self.revalidate(args, use)
-        args = checked["given"]
-        started = yield Notify(partial(self.report_start, args))
-        result = self.blocked_result(checked) or (yield from self._delegate(args, allowed))
-        outcome = self.outcome_of(result)
-        with self.reporting_denial(args):
-            outcome = yield hook(
-                "after_tool_call", hooks.after, hooks.aafter, checked["args"], outcome, result["result"]
-            )
-        return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result, outcome))))
+        return self.raise_if_fatal(args, (yield from used(self, args, partial(self._delegate, allowed))))
 
-    def _delegate(self, args: PlainDict, allowed: bool) -> Body[Done]:
+    def _delegate(self, allowed: bool, args: PlainDict) -> Body[Done]:
         book, roles = self.team.book, self._roles
         if not allowed:
             return _failed(
@@ -142,6 +126,23 @@ def _failed(text: str, reason: ToolFailureReason) -> Done:
     return Done(ok=False, result=text, failure=ToolFailure(message=text, reason=reason).model_dump(mode="json"))
 
 
-def hook(name: str, function: Callable[..., Any], afunction: Callable[..., object], *args: Any) -> Call:
-    """Return the effect of running hooks around a tool."""
-    return Call(function=function, afunction=afunction, args=args, name=name, about=list(args), kind="hook", aside=True)
+def used(tool: EventTool, args: PlainDict, work: Callable[[PlainDict], Body[Done]]) -> Body[ToolOutcome]:
+    """Do a tool's work as part of the run, between its hooks and events."""
+    hooks, checked = tool.hooks, tool.checked
+    if not hooks and checked is None:
+        started = yield Notify(partial(tool.report_start, args))
+        result = yield from work(args)
+        return (yield Notify(partial(tool.report_end, args, started, result)))
+    if checked is None:
+        checked = tool.revalidate(args, (yield _hook("before_tool_call", hooks.before, tool.resolved(args))))
+    args = checked["given"]
+    started = yield Notify(partial(tool.report_start, args))
+    result = tool.blocked_result(checked) or (yield from work(args))
+    with tool.reporting_denial(args):
+        about = checked["args"], tool.outcome_of(result), result["result"]
+        outcome = yield _hook("after_tool_call", hooks.after, *about)
+    return (yield Notify(partial(tool.report_end, args, started, result, outcome)))
+
+
+def _hook(name: str, program: Callable[..., Program[object]], *args: Any) -> Call:
+    return Call(**driven(program), args=args, name=name, about=list(args), kind="hook", aside=True)

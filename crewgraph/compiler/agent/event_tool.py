@@ -9,14 +9,15 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict, cast
 
-from crewgraph.compiler.agent.cached_tool import CachedTool
 from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome, command_outcome
 from crewgraph.core.current import is_replayed, is_traced
 from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.limits import run_meter
 from crewgraph.core.messages import ToolSpec
+from crewgraph.core.operations import Do, Program, adrive, drive
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -25,7 +26,7 @@ from crewgraph.errors import HookAborted, ToolFailed
 from crewgraph.events import late
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.hooks.points import InterceptionPoint
-from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
+from crewgraph.hooks.registry import dispatching, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
@@ -122,41 +123,35 @@ class ToolHooks:
     def __bool__(self) -> bool:
         return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
 
-    def before(self, args: PlainDict) -> HookedToolUse:
+    def before(self, args: PlainDict) -> Program[HookedToolUse]:
         """Run the hooks before a call."""
         context = self._context(args)
         try:
-            dispatch(_PRE, context, reducer=before_tool_call_reducer)
+            yield dispatching(_PRE, context, before_tool_call_reducer)
         except HookAborted as aborted:
-            return self._blocked(args, context, aborted)
+            text = f"`{self.tool.name}` was not called: a hook has blocked it ({aborted.reason})."
+            return {**self._use_of(args, context), "blocked": text}
         return self._use_of(args, context)
 
-    async def abefore(self, args: PlainDict) -> HookedToolUse:
-        """Async version of `before`."""
-        context = self._context(args)
-        try:
-            await adispatch(_PRE, context, reducer=before_tool_call_reducer)
-        except HookAborted as aborted:
-            return self._blocked(args, context, aborted)
-        return self._use_of(args, context)
-
-    def after(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> ToolOutcome:
+    def after(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> Program[ToolOutcome]:
         """Run the hooks after a call; return the outcome as they leave it.
 
         Raises:
             HookAborted: a hook denied the result; it is recorded, so that a resumed run does not call the tool again.
         """
         context = self._context(args, outcome["text"], raw)
-        with _after_call():
-            dispatch(_POST, context, reducer=after_tool_call_reducer)
-        return self._with_result(outcome, context)
-
-    async def aafter(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> ToolOutcome:
-        """Async version of `after`."""
-        context = self._context(args, outcome["text"], raw)
-        with _after_call():
-            await adispatch(_POST, context, reducer=after_tool_call_reducer)
-        return self._with_result(outcome, context)
+        try:
+            yield dispatching(_POST, context, after_tool_call_reducer)
+        except HookAborted as aborted:
+            aborted.has_happened = True
+            raise
+        text = context.tool_result
+        if text is None or text == outcome["text"]:
+            return outcome
+        changed: ToolOutcome = {**outcome, "text": str(text)}
+        if "failure" in outcome:
+            changed["failure"] = {**outcome["failure"], "message": str(text)}
+        return changed
 
     def _context(self, args: PlainDict, result: str | None = None, raw: object = None) -> ToolCallHookContext:
         source = self.tool.source
@@ -167,35 +162,12 @@ class ToolHooks:
         changed = plain(context.tool_input)
         return HookedToolUse(args=cast("PlainDict", changed) if isinstance(changed, dict) else args)
 
-    def _blocked(self, args: PlainDict, context: ToolCallHookContext, aborted: HookAborted) -> HookedToolUse:
-        text = f"`{self.tool.name}` was not called: a hook has blocked it ({aborted.reason})."
-        return {**self._use_of(args, context), "blocked": text}
-
-    def _with_result(self, outcome: ToolOutcome, context: ToolCallHookContext) -> ToolOutcome:
-        text = context.tool_result
-        if text is None or text == outcome["text"]:
-            return outcome
-        changed: ToolOutcome = {**outcome, "text": str(text)}
-        if "failure" in outcome:
-            changed["failure"] = {**outcome["failure"], "message": str(text)}
-        return changed
-
-
-@contextmanager
-def _after_call() -> Generator[None]:
-    """Mark what the hooks in the block deny as something that has happened."""
-    try:
-        yield
-    except HookAborted as aborted:
-        aborted.has_happened = True
-        raise
-
 
 @dataclass(frozen=True)
 class EventTool:
     """A tool used by an agent, for a task or for messages; emits events for its calls."""
 
-    tool: GuardedTool | CachedTool
+    tool: GuardedTool
     agent: BaseAgentDefinition
     task: TaskDefinition | None
     crew: CrewDefinition | None = field(default=None, kw_only=True)
@@ -242,15 +214,10 @@ class EventTool:
         """Return arguments by the names that models write."""
         return self.tool.tool.as_written(arguments)
 
-    def check(self, args: PlainDict) -> CheckedArguments:
+    def check(self, args: PlainDict) -> Program[CheckedArguments]:
         """Run the hooks before a call; return the arguments that the tool is to get."""
         resolved, hooks = self.resolved(args), self.hooks
-        return self._fixed(self.revalidate(args, hooks.before(resolved) if hooks else HookedToolUse(args=resolved)))
-
-    async def acheck(self, args: PlainDict) -> CheckedArguments:
-        """Async version of `check`."""
-        resolved, hooks = self.resolved(args), self.hooks
-        use = await hooks.abefore(resolved) if hooks else HookedToolUse(args=resolved)
+        use = (yield from hooks.before(resolved)) if hooks else HookedToolUse(args=resolved)
         return self._fixed(self.revalidate(args, use))
 
     def checked_as(self, checked: CheckedArguments) -> Self:
@@ -282,29 +249,32 @@ class EventTool:
         return ToolCallEffect(tool=self, args=args, approved=approved)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
-        hooks = self.hooks
-        if not hooks and self.checked is None:
-            started = self.report_start(args)
-            return self.raise_if_fatal(args, self.report_end(args, started, self.tool.run(args, config)))
-        checked = self.checked or self.revalidate(args, hooks.before(self.resolved(args)))
-        args = checked["given"]
-        started, traced = self.report_start(args), TracedResult(self, hooks, checked["args"])
-        with self.reporting_denial(args):
-            result = self.blocked_result(checked) or self.tool.run(args, traced.config(config, traced.shown))
-            outcome = traced.outcome or hooks.after(checked["args"], self.outcome_of(result), result["result"])
-        return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
+        return drive(self._use(args, config, drive))
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
+        return await adrive(self._use(args, config, adrive))
+
+    def _use(
+        self, args: PlainDict, config: "RunnableConfig", driver: Callable[[Program[object]], object]
+    ) -> Program[ToolOutcome]:
         hooks = self.hooks
         if not hooks and self.checked is None:
             started = self.report_start(args)
-            return self.raise_if_fatal(args, self.report_end(args, started, await self.tool.arun(args, config)))
-        checked = self.checked or self.revalidate(args, await hooks.abefore(self.resolved(args)))
+            result: Done = yield Do(self.tool.run, self.tool.arun, args, config)
+            return self.raise_if_fatal(args, self.report_end(args, started, result))
+        checked = self.checked or self.revalidate(args, (yield from hooks.before(self.resolved(args))))
         args = checked["given"]
         started, traced = self.report_start(args), TracedResult(self, hooks, checked["args"])
         with self.reporting_denial(args):
-            result = self.blocked_result(checked) or await self.tool.arun(args, traced.config(config, traced.ashown))
-            outcome = traced.outcome or await hooks.aafter(checked["args"], self.outcome_of(result), result["result"])
+            if (blocked := self.blocked_result(checked)) is None:
+                if is_traced(config):
+                    config = with_call(config, shown=partial(traced.shown, driver))
+                result = yield Do(self.tool.run, self.tool.arun, args, config)
+            else:
+                result = blocked
+            outcome = traced.outcome
+            if outcome is None:
+                outcome = yield from hooks.after(checked["args"], self.outcome_of(result), result["result"])
         return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     @property
@@ -440,20 +410,13 @@ class TracedResult:
     outcome: ToolOutcome | None = None
     """The outcome as the hooks left it; None if the call is not traced, or failed."""
 
-    def config(self, config: "RunnableConfig", shown: Callable[[object], object]) -> "RunnableConfig":
-        """Return the config of the call."""
-        return with_call(config, shown=shown) if is_traced(config) else config
+    def shown(self, driver: Callable[[Program[object]], object], raw: object) -> object:
+        """Run the hooks after the call; return what the trace shows, in async runs a coroutine of it."""
+        return driver(self._shown(raw))
 
-    def shown(self, raw: object) -> object:
-        """Run the hooks after the call; return what the trace shows."""
+    def _shown(self, raw: object) -> Program[object]:
         before = self.tool.outcome_of(Done(ok=True, result=raw))
-        self.outcome = self.hooks.after(self.args, before, raw)
-        return raw if self.outcome is before else self.outcome["text"]
-
-    async def ashown(self, raw: object) -> object:
-        """Async version of `shown`."""
-        before = self.tool.outcome_of(Done(ok=True, result=raw))
-        self.outcome = await self.hooks.aafter(self.args, before, raw)
+        self.outcome = yield from self.hooks.after(self.args, before, raw)
         return raw if self.outcome is before else self.outcome["text"]
 
 

@@ -59,6 +59,7 @@ from crewgraph.core.effects import (
     ToolCallEffect,
 )
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
+from crewgraph.core.operations import driven
 from crewgraph.core.pregel import show_message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
@@ -122,8 +123,7 @@ def _check_arguments(call: PreparedCall, *, again: bool = False) -> Body[tuple[P
     tool = call.tool
     while True:
         checked: CheckedArguments = yield Call(
-            function=tool.check,
-            afunction=tool.acheck,
+            **driven(tool.check),
             args=(call.args,),
             name=tool.name,
             kind="arguments",

@@ -11,6 +11,7 @@ from crewgraph.compiler.enclosing import fields_of
 from crewgraph.core.effects import Body, Call, Effect
 from crewgraph.core.limits import run_meter
 from crewgraph.core.messages import ToolSpec
+from crewgraph.core.operations import Program
 from crewgraph.core.protocols import AgentTool
 from crewgraph.errors import ToolFailed
 from crewgraph.llm.usage import UsageLedger
@@ -203,12 +204,8 @@ class PreparedTool(AgentTool, Protocol):
         """Return arguments by the names that models write."""
         ...
 
-    def check(self, args: PlainDict) -> CheckedArguments:
+    def check(self, args: PlainDict) -> Program[CheckedArguments]:
         """Run the hooks before a call; return the arguments that the tool is to get."""
-        ...
-
-    async def acheck(self, args: PlainDict) -> CheckedArguments:
-        """Async version of `check`."""
         ...
 
     def checked_as(self, checked: CheckedArguments) -> "PreparedTool":

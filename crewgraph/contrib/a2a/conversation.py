@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from crewgraph.compiler.agent.delegation import hook
+from crewgraph.compiler.agent.delegation import used
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.contrib.a2a.answer import ASKS_BACK, RemoteAnswer, is_final, reply_message
@@ -70,31 +70,14 @@ class BoundRemoteAgent(EventTool):
         self, mark: StepMark, args: PlainDict, conversation: _Conversation | None, turn: int
     ) -> Body[ToolOutcome]:
         yield mark
-        hooks = self.hooks
-        if not hooks and self.checked is None:
-            started = yield Notify(partial(self.report_start, args))
-            done = yield from self._exchange(str(args["message"]), conversation, turn)
-            outcome = self.outcome_of(done)
-        else:
-            ready = self.checked
-            if ready is None:
-                use = yield hook("before_tool_call", hooks.before, hooks.abefore, self.resolved(args))
-                ready = self.revalidate(args, use)
-            args = ready["given"]
-            started = yield Notify(partial(self.report_start, args))
-            done = self.blocked_result(ready) or (yield from self._exchange(str(args["message"]), conversation, turn))
-            outcome = self.outcome_of(done)
-            with self.reporting_denial(args):
-                outcome = yield hook(
-                    "after_tool_call", hooks.after, hooks.aafter, ready["args"], outcome, done["result"]
-                )
-        finished: ToolOutcome = yield Notify(partial(self.report_end, args, started, done, outcome))
+        finished = yield from used(self, args, partial(self._exchange, conversation, turn))
         asks_back = (
             conversation is not None and conversation.last is not None and conversation.last["state"] in ASKS_BACK
         )
         return self.raise_if_fatal(args, {**finished, "final": False} if asks_back else finished)
 
-    def _exchange(self, text: str, conversation: _Conversation | None, turn: int) -> Body[Done]:
+    def _exchange(self, conversation: _Conversation | None, turn: int, args: PlainDict) -> Body[Done]:
+        text = str(args["message"])
         max_turns = self.source.remote.max_turns
         if conversation is None:
             return {"ok": False, "result": self.book.error("no_such_conversation")}
