@@ -9,8 +9,6 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-__all__ = ["NotPlain", "SteersGraph", "plain", "unstorable"]
-
 _DEEPEST = 100
 _DEEPEST_PART = 80
 """For what a model wrote, which becomes a part of records and requests."""

@@ -48,51 +48,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from langgraph.pregel._read import PregelNode
 
-__all__ = [
-    "CLAIM",
-    "ERROR",
-    "LENT_SAVER",
-    "OWN_KEY",
-    "PRIVATE_KEY",
-    "UNSAVED",
-    "InlineGraph",
-    "Place",
-    "Start",
-    "Used",
-    "add_writes",
-    "address_of_start",
-    "answers_to",
-    "answers_waiting",
-    "began",
-    "callers_values",
-    "coming",
-    "counted",
-    "executions",
-    "failed_save",
-    "has_next",
-    "inside_effect",
-    "interrupts_in",
-    "leads_on",
-    "move_past",
-    "named_run",
-    "node_identity",
-    "node_name",
-    "pending_input",
-    "place_of",
-    "reached",
-    "saves_inline",
-    "shared_runtime",
-    "show_message",
-    "start_of",
-    "trace_on_demand",
-    "types_around",
-    "untraced",
-    "with_answers",
-    "within_call",
-    "write_around",
-    "written_since_start",
-]
-
 
 PRIVATE_KEY = "__pregel_"
 """The prefix of LangGraph's own keys in the `configurable` of a config."""

@@ -49,21 +49,6 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = [
-    "NO_COMMANDS",
-    "AdaptedTool",
-    "CommandReturned",
-    "as_tool",
-    "atraced",
-    "called_with",
-    "is_command",
-    "is_provider_tool",
-    "provider_tool",
-    "tool_message",
-    "traced",
-    "with_call",
-]
-
 
 _Steps = Generator[Any, Any, Any]
 _MOCKS = "unittest.mock"

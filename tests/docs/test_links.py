@@ -42,7 +42,7 @@ def test_every_error_of_crewgraph_has_an_entry_under_its_name():
     raised = [
         name
         for module in (errors, model_errors)
-        for name in module.__all__
+        for name in vars(module)
         if isinstance(found := getattr(module, name), type) and issubclass(found, errors.CrewgraphError)
     ]
     entries = headings(ROOT / "docs" / "troubleshooting.md")

@@ -6,27 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from crewgraph_compat.surface.names import MODULES, own_target, target, targets_named
-
-__all__ = [
-    "ATTRIBUTES",
-    "FULL_OUTPUT",
-    "KEYWORDS",
-    "OF_TEXTS",
-    "OUTPUTS",
-    "RENAMED",
-    "TAKING_TEXTS",
-    "WITHOUT_EFFECT",
-    "ResolvedName",
-    "import_location",
-    "import_target",
-    "is_module",
-    "module_location",
-    "replacement_of",
-    "resolve_moved_name",
-    "resolve_name",
-]
-
+from crewgraph_compat.surface.names import MODULES, exports, own_target, target, targets_named
 
 _PUBLIC = (
     "crewgraph.tools",
@@ -150,7 +130,9 @@ def _home(target_path: str) -> tuple[str, str]:
 
 @cache
 def _exports() -> tuple[tuple[Any, frozenset[str]], ...]:
-    return tuple((module, frozenset(module.__all__)) for module in _imported())
+    return tuple(
+        (module, frozenset(getattr(module, "__all__", ())) or exports(module.__name__)) for module in _imported()
+    )
 
 
 def _imported() -> Iterator[Any]:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from crewgraph_compat.surface.table import EXPORTED, HOMES, IMPORTING, RENAMED
 
-__all__ = ["MODULES", "exports", "modules_with", "names_of", "own_target", "target", "targets_named"]
-
-_NAME = re.compile(r'"(\w+)"')
+_LISTED = re.compile(r'"(\w+)"')
+_DEFINED = re.compile(
+    r"^(?:(?:async )?def |class )([A-Za-z]\w*)|^([A-Za-z]\w*)(?:: [^=\n]+)? = (?!TypeVar|ParamSpec)", re.MULTILINE
+)
 
 
 def _with_packages(path: str) -> list[str]:
@@ -29,12 +30,14 @@ MODULES: frozenset[str] = frozenset(
 
 @cache
 def exports(home: str) -> frozenset[str]:
-    """Return what a module of crewgraph lists in `__all__`, without importing it."""
+    """Return the public names that a module of crewgraph defines, or a package lists in `__all__`, without importing it."""
     root, *parts = home.split(".")
     path = Path(str(importlib.import_module(root).__file__)).parent.joinpath(*parts)
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    listed = file.read_text("utf-8").partition("\n__all__ = [")[2].partition("]")[0]
-    return frozenset(_NAME.findall(listed))
+    if not path.is_dir():
+        defined = _DEFINED.findall(path.with_suffix(".py").read_text("utf-8"))
+        return frozenset(function or constant for function, constant in defined)
+    listed = (path / "__init__.py").read_text("utf-8").partition("\n__all__ = [")[2].partition("]")[0]
+    return frozenset(_LISTED.findall(listed))
 
 
 @cache

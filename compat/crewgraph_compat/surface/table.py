@@ -1,10 +1,8 @@
 """Where crewgraph has the names of CrewAI's modules: by module, not by name.
 
-A name of a module of CrewAI is the one that a module of crewgraph in its row lists in `__all__`. Names that crewgraph calls
+A name of a module of CrewAI is the one that a module of crewgraph in its row offers. Names that crewgraph calls
 differently are in `RENAMED`.
 """
-
-__all__ = ["EXPORTED", "HOMES", "IMPORTING", "RENAMED"]
 
 _EVENTS = (
     "crewgraph.events.base crewgraph.events.a2a crewgraph.events.agent "

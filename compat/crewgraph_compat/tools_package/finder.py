@@ -10,11 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from crewgraph_compat.surface.facade import is_named_in_an_import
+from crewgraph_compat.surface.names import exports
 from crewgraph_compat.tools_package.loader import ToolsLoader, install_hint
 from crewgraph_compat.tools_package.old_names import OLD_NAMES, resolve_old_name
-
-__all__ = ["REPLACED", "TOOLS", "MissingLoader", "ReplacedLoader", "ToolsFinder", "missing_tools_message"]
-
 
 REPLACED = {
     # The former location of the base class.
@@ -30,8 +28,8 @@ class ReplacedLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         ours = importlib.import_module(REPLACED[module.__name__])
-        names: list[str] = ours.__all__
-        module.__dict__.update({name: getattr(ours, name) for name in names}, __all__=list(names))
+        names = sorted(exports(ours.__name__))
+        module.__dict__.update({name: getattr(ours, name) for name in names}, __all__=names)
 
 
 def missing_tools_message(path: str) -> str:

@@ -10,8 +10,6 @@ from pydantic_core import PydanticUndefined
 from crewgraph.annotations import annotations_of
 from crewgraph.errors import DefinitionError
 
-__all__ = ["declared_fields", "set_declared_fields"]
-
 
 def declared_fields(flow: type, base: type) -> frozenset[str]:
     """Return the names of the annotated attributes of a flow class, without those of the base class and `ClassVar`s."""
