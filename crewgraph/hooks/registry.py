@@ -63,11 +63,6 @@ def clear_all() -> None:
         listed.clear()
 
 
-def get_global_hook_list(point: InterceptionPoint) -> list[HookFn]:
-    """Return the list itself of the process-wide hooks of a point."""
-    return _everywhere[point]
-
-
 def get_hooks(point: InterceptionPoint) -> list[HookFn]:
     """Return a copy of the list of process-wide hooks of a point."""
     return list(_everywhere[point])

@@ -38,29 +38,6 @@ DOCSTRINGS_REMOVED = " Python runs with `-OO`, which removes docstrings: use `-O
 """Added to errors about a missing docstring."""
 
 
-def find_tool(written: str, tools: Mapping[str, _T]) -> _T | None:
-    """Find the tool that a model refers to, ignoring differences in case, separators and quotes.
-
-    Args:
-        written: The name that the model wrote.
-        tools: Tools by model name.
-
-    Returns:
-        The tool, or None if no tool or several tools match.
-    """
-    if (exact := tools.get(written)) is not None:
-        return exact
-    name = model_name(written.strip().strip("`'\"*").strip())
-    if (match := tools.get(name)) is not None:
-        return match
-    matches = [tool for known, tool in tools.items() if _loose_name(known) == _loose_name(name)]
-    return matches[0] if len(matches) == 1 else None
-
-
-def _loose_name(name: str) -> str:
-    return name.casefold().replace("-", "_").replace("_", "")
-
-
 _lock = Lock()
 """Shared by all tools: it is held only to count, and tools stay copyable."""
 

@@ -1,15 +1,8 @@
-import asyncio
-
 import pytest
 from crewgraph_compat.stand_ins.prompts import Prompts, SystemPromptResult
 from pydantic import BaseModel
 
 from crewgraph import Agent, ScriptedLLM
-from crewgraph.definitions.task.conversion import (
-    async_convert_to_model,
-    async_convert_with_instructions,
-    async_handle_partial_json,
-)
 
 
 class Tide(BaseModel):
@@ -18,13 +11,6 @@ class Tide(BaseModel):
 
 def clerk(*answers: str) -> Agent:
     return Agent(role="Clerk", goal="Know", backstory="Careful.", llm=ScriptedLLM(list(answers)))
-
-
-def test_texts_are_converted_off_the_event_loop():
-    agent = clerk('{"height": 3}')
-    assert asyncio.run(async_convert_to_model('{"height": 1}', Tide, None)) == Tide(height=1)
-    assert asyncio.run(async_handle_partial_json('so: {"height": 2}', Tide, True, agent)) == {"height": 2}
-    assert asyncio.run(async_convert_with_instructions("three", Tide, False, agent)) == Tide(height=3)
 
 
 def test_a_prompt_leaves_the_placeholders_of_the_task_open():

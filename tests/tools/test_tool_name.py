@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crewgraph.text import model_name
-from crewgraph.tools.structured import find_tool
 
 
 @pytest.mark.parametrize(
@@ -39,18 +38,3 @@ def test_every_name_is_valid(title: str):
     name = model_name(title)
     assert re.fullmatch(r"[a-z0-9_]{1,64}", name)
     assert model_name(name) == name
-
-
-def test_a_tool_is_found_by_what_a_model_writes():
-    tools = {"Search_the_web": 1, "read-file": 2}
-    for written in [
-        "Search_the_web",
-        "Search the web",
-        "search the web",
-        "`Search_the_web`",
-        '"searchTheWeb" ',
-    ]:
-        assert find_tool(written, tools) == 1
-    assert find_tool("Read File", tools) == 2
-    assert find_tool("write", tools) is None
-    assert find_tool("readfile", {"read_file": 1, "read-file": 2}) is None

@@ -31,7 +31,7 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
 _ROLES = get_args(ConversationMessageRole)
 
@@ -134,39 +134,6 @@ def receive_user_message(
     intent = classify_intent(text, outcomes, llm, get_conversation_messages(flow))
     set_state_field(flow, "last_intent", intent)
     return intent
-
-
-def normalize_kickoff_inputs(
-    inputs: PlainDict | None,
-    *,
-    user_message: str | PlainDict | None = None,
-    session_id: str | None = None,
-) -> PlainDict | None:
-    """Return the inputs with the conversation's id and the user's message added; None if all arguments are None."""
-    if inputs is None and user_message is None and session_id is None:
-        return None
-    merged = dict(inputs or {})
-    if session_id is not None:
-        merged["id"] = session_id
-    if user_message is not None:
-        merged["user_message"] = user_message
-    return merged
-
-
-def input_history_to_messages(entries: Sequence[Any]) -> list[PlainDict]:
-    """Convert input requests to messages: requests become the assistant's, responses the user's."""
-    messages: list[dict[str, object]] = []
-    for entry in entries:
-        question, answer = _entry_field(entry, "message"), _entry_field(entry, "response")
-        if question:
-            messages.append({"role": "assistant", "content": question})
-        if answer:
-            messages.append({"role": "user", "content": answer})
-    return messages
-
-
-def _entry_field(entry: object, name: str) -> object:
-    return entry.get(name) if is_mapping(entry) else getattr(entry, name, None)
 
 
 def _holds_models(state: object) -> bool:

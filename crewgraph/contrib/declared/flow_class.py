@@ -25,7 +25,6 @@ from crewgraph.contrib.declared.method import (
 from crewgraph.contrib.declared.names import PythonNames, import_reference
 from crewgraph.contrib.declared.state import FlowDictStateDefinition, FlowUnknownStateDefinition, state_model
 from crewgraph.contrib.declared.steps import bind_to_flow, build_step, import_function, render_keywords
-from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import human_feedback
 from crewgraph.definitions.flow.method import FlowMethod, MethodMetadata, build_method, ensure_metadata
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
@@ -114,18 +113,6 @@ def constructor_arguments(declared: FlowDeclaration) -> PlainDict:
         provider = import_reference(config.input_provider, "config.input_provider", declared.source_dir)
         arguments["input_provider"] = provider() if isinstance(provider, type) else provider
     return {name: value for name, value in arguments.items() if value is not None}
-
-
-def declared_topology(declared: FlowDeclaration) -> FlowTopology:
-    """Return a declaration's methods and their triggers without their actions, so that nothing is imported."""
-
-    def do_nothing(self: Any) -> None: ...
-
-    methods = {
-        name: build_method(name, do_nothing, _metadata(method, f"methods.{name}"))
-        for name, method in declared.methods.items()
-    }
-    return FlowTopology(name=declared.name, methods=methods, is_declared=True)
 
 
 def _methods(declared: FlowDeclaration, root: Path | None, backends: Backends) -> dict[str, FlowMethod]:

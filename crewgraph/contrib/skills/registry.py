@@ -220,17 +220,6 @@ def resolve_registry_ref(ref: str, source: object = None, *, activate: bool = Tr
     raise _not_installed(ref, parsed)
 
 
-def download_skill(
-    org: str, name: str, source: object = None, *, version: str | None = None, activate: bool = True
-) -> Skill:
-    """Not supported: the registry is part of CrewAI's hosted platform.
-
-    Raises:
-        SkillNotInstalled: Always; the message says where to put the folder.
-    """
-    raise _not_installed(f"@{org}/{name}" + (f"@{version}" if version else ""), SkillRef(org, name, version))
-
-
 def _installed_folders(ref: SkillRef) -> list[Path]:
     """Return the folders in which the skill is installed."""
     local = Path.cwd() / "skills" / ref.name

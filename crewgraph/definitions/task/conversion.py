@@ -4,11 +4,11 @@ Tasks do this on their own; the functions are for programs that convert texts th
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, TypedDict
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.core.loops.bridge import acall, call, in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import ConverterError
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
@@ -94,15 +94,6 @@ class Converter(OutputConverter):
     async def ato_json(self, current_attempt: int = 1) -> Any:
         """Async version of `to_json`, run in a thread."""
         return await acall(self.to_json, current_attempt)
-
-
-class CreateConverterKwargs(TypedDict, total=False):
-    """Arguments of a converter."""
-
-    llm: Any
-    text: str
-    model: type[BaseModel]
-    instructions: str
 
 
 def convert_to_model(
@@ -191,44 +182,6 @@ def create_converter(
 def get_conversion_instructions(model: type[BaseModel], llm: object) -> str:
     """Return the instructions that make a language model write a structure."""
     return default_book().slice("conversion_system", schema=model_outline(model))
-
-
-def generate_model_description(model: type[BaseModel]) -> str:
-    """Return a sketch of the JSON that a model expects."""
-    return model_outline(model)
-
-
-async def async_convert_to_model(
-    result: str | BaseModel,
-    output_pydantic: type[BaseModel] | None,
-    output_json: type[BaseModel] | None,
-    agent: object = None,
-    converter_cls: type[Converter] | None = None,
-) -> dict[str, Any] | BaseModel | str:
-    """Async version of `convert_to_model`, run in a thread."""
-    return await in_thread(convert_to_model, result, output_pydantic, output_json, agent, converter_cls)
-
-
-async def async_handle_partial_json(
-    result: str,
-    model: type[BaseModel],
-    is_json_output: bool,
-    agent: object,
-    converter_cls: type[Converter] | None = None,
-) -> dict[str, Any] | BaseModel | str:
-    """Async version of `handle_partial_json`, run in a thread."""
-    return await in_thread(handle_partial_json, result, model, is_json_output, agent, converter_cls)
-
-
-async def async_convert_with_instructions(
-    result: str,
-    model: type[BaseModel],
-    is_json_output: bool,
-    agent: object,
-    converter_cls: type[Converter] | None = None,
-) -> dict[str, Any] | BaseModel | str:
-    """Async version of `convert_with_instructions`, run in a thread."""
-    return await in_thread(convert_with_instructions, result, model, is_json_output, agent, converter_cls)
 
 
 def _as_requested(instance: BaseModel, is_json_output: bool) -> PlainDict | BaseModel:

@@ -23,7 +23,7 @@ from crewgraph.contrib.skills import (
     resolve_registry_ref,
 )
 from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, load_resources
-from crewgraph.contrib.skills.registry import SkillNotInstalled, download_skill
+from crewgraph.contrib.skills.registry import SkillNotInstalled
 from crewgraph.contrib.skills.skill import load_skill_metadata, parse_frontmatter, parse_skill_md, read_resource
 from crewgraph.events.tool import SkillLoadFailedEvent
 from crewgraph.testing import record_events
@@ -188,8 +188,6 @@ def test_a_name_in_a_registry_is_looked_up_on_this_machine(
     assert resolve_registry_ref("@org/tides", activate=False).description == "Of the project."
     with pytest.raises(SkillNotInstalled, match="@org/tides@2.0"):
         resolve_registry_ref("@org/tides@2.0")
-    with pytest.raises(SkillNotInstalled):
-        download_skill("org", "tides", version="2.0")
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
