@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import BaseModel
 
 from crewgraph.core.cancellation import raised_by_handler
-from crewgraph.core.messages import Message, Reply, ToolSpec, Usage
+from crewgraph.core.messages import Reply, Usage
+from crewgraph.core.operations import Program
 from crewgraph.core.outages import status_of
-from crewgraph.core.protocols import Config, Model
+from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded, UnfinishedReply
 from crewgraph.llm.structure import structured_model
+from crewgraph.llm.watching import AskingModel, asking
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 from crewgraph.tracebacks import raised_by_signal
@@ -42,7 +45,7 @@ def may_fall_back(error: BaseException) -> bool:
 
 
 @dataclass(frozen=True)
-class FallbackModel:
+class FallbackModel(AskingModel):
     """Several models as one, identified by the first, so that a resumed run may have other fallbacks.
 
     Tools are bound natively if all models support that.
@@ -75,27 +78,12 @@ class FallbackModel:
     def native_tools(self) -> bool:
         return all(model.native_tools for model in self.models)
 
-    def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
-    ) -> Reply:
+    def answer(self, *request: Any) -> Program[Reply]:
         """Answer a conversation; the reply names the model that answered if it is not the first."""
         failures = _Failures(self)
         for number, model in enumerate(self.models):
             try:
-                return failures.named(number, model.complete(messages, tools, stop, config))
-            except Exception as error:
-                if not failures.pass_on(number, error):
-                    raise
-        raise AssertionError("the last attempt raises")
-
-    async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
-    ) -> Reply:
-        """Answer a conversation; see `complete`."""
-        failures = _Failures(self)
-        for number, model in enumerate(self.models):
-            try:
-                return failures.named(number, await model.acomplete(messages, tools, stop, config))
+                return failures.named(number, (yield asking(model, *request)))
             except Exception as error:
                 if not failures.pass_on(number, error):
                     raise

@@ -8,14 +8,15 @@ from itertools import takewhile
 from typing import Any
 
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
+from crewgraph.core.operations import Program
 from crewgraph.core.protocols import Config, Model
 from crewgraph.errors import HookAborted, ModelCallBlocked
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
 from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
-from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
+from crewgraph.hooks.registry import dispatching, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.events import RequestEnd, reporting_later
-from crewgraph.llm.watching import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper, asking
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
@@ -49,34 +50,19 @@ class HookedModel(ModelWrapper[Model]):
     in_agent: bool = True
     """Whether an agent loop makes the requests; otherwise the model is called directly."""
 
-    def complete(
+    def answer(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
-    ) -> Reply:
+    ) -> Program[Reply]:
         if not self._is_hooked:
-            return self.model.complete(messages, tools, stop, config)
+            return (yield asking(self.model, messages, tools, stop, config))
         request = _Request(self, messages)
         with request.raise_if_blocked():
-            dispatch(_PRE, request.context, reducer=before_llm_call_reducer)
+            yield dispatching(_PRE, request.context, before_llm_call_reducer)
         config, ends = reporting_later(config)
-        reply = self.model.complete(request.hooked_messages(), tools, stop, config)
+        reply: Reply = yield asking(self.model, request.hooked_messages(), tools, stop, config)
         with request.reporting(reply, ends):
             if request.is_answered(reply):
-                dispatch(_POST, request.context, reducer=after_llm_call_reducer)
-        return request.hooked_reply(reply)
-
-    async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
-    ) -> Reply:
-        if not self._is_hooked:
-            return await self.model.acomplete(messages, tools, stop, config)
-        request = _Request(self, messages)
-        with request.raise_if_blocked():
-            await adispatch(_PRE, request.context, reducer=before_llm_call_reducer)
-        config, ends = reporting_later(config)
-        reply = await self.model.acomplete(request.hooked_messages(), tools, stop, config)
-        with request.reporting(reply, ends):
-            if request.is_answered(reply):
-                await adispatch(_POST, request.context, reducer=after_llm_call_reducer)
+                yield dispatching(_POST, request.context, after_llm_call_reducer)
         return request.hooked_reply(reply)
 
     @property

@@ -4,18 +4,19 @@ Reads status and delay from exceptions.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
 
 from crewgraph.core.cancellation import when_given_up
-from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.messages import Reply
+from crewgraph.core.operations import Do, Program
 from crewgraph.core.outages import status_of
-from crewgraph.core.protocols import Config, Model
+from crewgraph.core.protocols import Model
 from crewgraph.llm.rate_limit import LoopWaiter, Waiter
-from crewgraph.llm.watching import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper, asking
 from crewgraph.settings import longest_retry_after
 
 _RETRY_STATUSES = (429, 503)
@@ -61,6 +62,16 @@ _CLIENT_WAIT = 60.0
 _RETRIES = 2
 
 
+def _wait(seconds: float) -> None:
+    waiter = Waiter()
+    with when_given_up(waiter.give_up):
+        waiter.sleep(seconds)
+
+
+async def _await(seconds: float) -> None:
+    await LoopWaiter().sleep(seconds)
+
+
 @dataclass(frozen=True)
 class RetryingModel(ModelWrapper[Model]):
     """A model that retries requests that its client does not retry; waits end early if the call is abandoned."""
@@ -78,9 +89,7 @@ class RetryingModel(ModelWrapper[Model]):
     max_wait: float = field(default_factory=longest_retry_after)
     """The request fails if the provider asks for a longer wait, in seconds."""
 
-    def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
-    ) -> Reply:
+    def answer(self, *request: Any) -> Program[Reply]:
         """Answer a conversation.
 
         Raises:
@@ -88,26 +97,11 @@ class RetryingModel(ModelWrapper[Model]):
         """
         for made in range(self.max_retries + 1):
             try:
-                return self.model.complete(messages, tools, stop, config)
+                return (yield asking(self.model, *request))
             except Exception as error:
                 if (seconds := self._wait_after(error, made)) is None:
                     raise
-            waiter = Waiter()
-            with when_given_up(waiter.give_up):
-                waiter.sleep(seconds)
-        raise AssertionError("the last attempt raises")
-
-    async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
-    ) -> Reply:
-        """Answer a conversation; see `complete`."""
-        for made in range(self.max_retries + 1):
-            try:
-                return await self.model.acomplete(messages, tools, stop, config)
-            except Exception as error:
-                if (seconds := self._wait_after(error, made)) is None:
-                    raise
-            await LoopWaiter().sleep(seconds)
+            yield Do(_wait, _await, seconds)
         raise AssertionError("the last attempt raises")
 
     def _wait_after(self, error: Exception, retries_made: int) -> float | None:

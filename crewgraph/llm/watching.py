@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar, cast
 from pydantic import BaseModel
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.operations import Do, Program, adrive, drive
 from crewgraph.core.protocols import Config, Model
 from crewgraph.llm.structure import structured_model
 from crewgraph.schema import PlainMapping
@@ -101,10 +102,37 @@ def _notified(request: ModelRequest, reply: Reply) -> Reply:
     return reply
 
 
+class AskingModel:
+    """A model that asks others; subclasses say how, as a program for sync and async runs."""
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        """Answer a conversation."""
+        return drive(self.answer(messages, tools, stop, config))
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        """Answer a conversation; see `complete`."""
+        return await adrive(self.answer(messages, tools, stop, config))
+
+    def answer(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config, /
+    ) -> Program[Reply]:
+        """Answer a conversation."""
+        raise NotImplementedError
+
+
+def asking(model: Model, *request: Any) -> Do:
+    """Ask a model."""
+    return Do(model.complete, model.acomplete, *request)
+
+
 M = TypeVar("M", bound=Model)
 
 
-class ModelWrapper(Generic[M]):
+class ModelWrapper(AskingModel, Generic[M]):
     """Delegates name, identity and protocol to the wrapped model; subclasses are dataclasses."""
 
     model: M

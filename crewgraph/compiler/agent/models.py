@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.current import CURRENT
 from crewgraph.core.limits import Meter, check_limits
-from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.messages import Reply
+from crewgraph.core.operations import Do, Program
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -23,13 +24,13 @@ from crewgraph.llm.events import EventModel
 from crewgraph.llm.hooks import HookedModel
 from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.watching import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper, asking
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import scoped
 from crewgraph.tools.cache import CacheHandler
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
+    pass
 
 
 # Not attributes of the definitions: a copy of a definition must start without them.
@@ -228,21 +229,11 @@ class RateLimitedModel(ModelWrapper[EventModel]):
     model: EventModel
     controllers: Sequence[Any]
 
-    def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
-    ) -> Reply:
+    def answer(self, *request: Any) -> Program[Reply]:
         if self.controllers:
             check_limits(self.name)
-            wait_for_slot(self.controllers, self.is_delayed)
-        return self.model.complete(messages, tools, stop, config)
-
-    async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
-    ) -> Reply:
-        if self.controllers:
-            check_limits(self.name)
-            await await_slot(self.controllers, self.is_delayed)
-        return await self.model.acomplete(messages, tools, stop, config)
+            yield Do(wait_for_slot, await_slot, self.controllers, self.is_delayed)
+        return (yield asking(self.model, *request))
 
     def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:
         """Emit the event of a delay, for `max_rpm` or requested by the provider."""
