@@ -123,8 +123,12 @@ class Program:
 
     def _script(self, main: ModuleType) -> CodeType:
         path = os.path.join(os.getcwd(), self.target)
-        if os.path.isdir(path) or _is_archive(path):
-            return self._archive(main, path)
+        if os.path.isdir(path) or (os.path.isfile(path) and path.endswith((".zip", ".pyz"))):
+            spec = PathFinder.find_spec("__main__", [path])
+            if spec is None:
+                raise _ProgramNotFound(f"`{self.target}` has no `__main__.py`.")
+            _set_script_dir(path)
+            return _load_code(main, spec)
         loader = SourceFileLoader("__main__", path)
         try:
             source = loader.get_data(path)
@@ -133,13 +137,6 @@ class Program:
         _set_script_dir(os.path.dirname(os.path.realpath(path)))
         main.__dict__.update(__file__=path, __loader__=loader, __package__=None, __spec__=None, __cached__=None)
         return loader.source_to_code(source, path)
-
-    def _archive(self, main: ModuleType, path: str) -> CodeType:
-        spec = PathFinder.find_spec("__main__", [path])
-        if spec is None:
-            raise _ProgramNotFound(f"`{self.target}` has no `__main__.py`.")
-        _set_script_dir(path)
-        return _load_code(main, spec)
 
     def _module(self, main: ModuleType) -> CodeType:
         _set_script_dir(os.getcwd())
@@ -189,10 +186,6 @@ def _load_code(main: ModuleType, spec: ModuleSpec) -> CodeType:
         __file__=spec.origin, __loader__=loader, __package__=spec.parent, __spec__=spec, __cached__=spec.cached
     )
     return code
-
-
-def _is_archive(path: str) -> bool:
-    return os.path.isfile(path) and path.endswith((".zip", ".pyz"))
 
 
 def _set_script_dir(folder: str) -> None:

@@ -175,7 +175,12 @@ class _RunReader:
             yield from self._close(tuple(one for one in self._open if one[-1].endswith(f":{data['id']}")))
 
     def _of_state(self, mode: str, namespace: tuple[str, ...], data: PlainDict) -> Iterator[_Sent]:
-        yield from self._questions(namespace, data.pop("__interrupt__", ()))
+        questions = data.pop("__interrupt__", ())
+        for asked in questions:
+            if asked["id"] not in self._asked:
+                self._asked.add(asked["id"])
+                value = {"interrupt_id": asked["id"], "payload": asked["value"], "value": asked["value"]}
+                yield _Sent("input.requested", namespace, value, {})
         if mode == "values":
             yield _Sent(mode, namespace, data, {})
             return
@@ -198,13 +203,6 @@ class _RunReader:
         for namespace in reversed(graphs):
             del self._open[namespace]
             yield from self.lifecycle(namespace, "completed")
-
-    def _questions(self, namespace: tuple[str, ...], questions: Sequence[PlainMapping]) -> Iterator[_Sent]:
-        for asked in questions:
-            if asked["id"] not in self._asked:
-                self._asked.add(asked["id"])
-                value = {"interrupt_id": asked["id"], "payload": asked["value"], "value": asked["value"]}
-                yield _Sent("input.requested", namespace, value, {})
 
     def _of_message(self, namespace: tuple[str, ...], message: PlainDict, about: PlainMapping) -> Iterator[_Sent]:
         place, name = (namespace, about.get("langgraph_node")), str(message.get("id"))

@@ -106,7 +106,9 @@ def reply_program(
         raise RunError(f"{binding.where} has its own execution logic, which works on tasks only: give it a `Task`")
     inputs: dict[str, object] = {"messages": _conversation(messages, binding.where)}
     structure = without_strategy(structure, "response_format")
-    _check_structure(structure, binding.where)
+    where = binding.where
+    if structure is not None and (problem := not_a_model("response_format", structure)):
+        raise DefinitionError(f"{where}: {problem}")
     hooks = is_hooked(agent)
     if hooks:
         hooked: PlainMapping = yield from run_entry_hooks(agent, inputs)
@@ -141,11 +143,6 @@ def next_answer_program(
 
 def _conversation(messages: object, where: str) -> list[PlainDict]:
     return plain_data(read_messages(messages))
-
-
-def _check_structure(structure: object, where: str) -> None:
-    if structure is not None and (problem := not_a_model("response_format", structure)):
-        raise DefinitionError(f"{where}: {problem}")
 
 
 def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None = None) -> Program[Any]:

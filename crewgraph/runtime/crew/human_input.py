@@ -23,7 +23,6 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, format_questions
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
-from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import crew_output
@@ -183,7 +182,10 @@ def _answers_from_terminal(
     interrupts: Sequence[Interrupt], tasks: Sequence[TaskBinding], saver: object, config: RunnableConfig
 ) -> Program[Command[object] | None]:
     checkpoint = yield Saving(saver, "get_tuple", config)
-    titles = {task.slug: _task_title(task.task) for task in tasks}
+    titles = {
+        task.slug: (task.task.name or textwrap.shorten(task.task.description, _MAX_TITLE, placeholder=" …"))
+        for task in tasks
+    }
     from crewgraph.runtime.runs.index import crew_question
 
     questions = [crew_question(item) for item in interrupts]
@@ -191,10 +193,6 @@ def _answers_from_terminal(
         lambda: {question.id: ask_at_terminal(_prompt(question, titles)) for question in questions}
     )
     return (yield from _store_answers(interrupts, answers, saver, checkpoint.config))
-
-
-def _task_title(task: TaskDefinition) -> str:
-    return task.name or textwrap.shorten(task.description, _MAX_TITLE, placeholder=" …")
 
 
 def _prompt(question: CrewQuestion, titles: Mapping[str, str]) -> str:

@@ -134,37 +134,33 @@ class ForkRequest:
 def crew_fork_program(crew: CrewDefinition, request: ForkRequest) -> Program[CrewOutput]:
     """Run a fork; see `Crew.fork`."""
     with closing(RunResources()) as resources:
-        return (yield from _fork_with(crew, request, resources))
-
-
-def _fork_with(crew: CrewDefinition, request: ForkRequest, resources: RunResources) -> Program[CrewOutput]:
-    point, inputs = request.point, validate_inputs(request.inputs or {})
-    source = _source_thread(point, request.of)
-    run = CrewRun(crew, own_place(crew, request.thread_id, request.checkpointer), "task", resources)
-    yield from run.claim_thread()
-    snapshot = yield Saving(run.graph, "get_state", run.config)
-    if snapshot.created_at is not None:
-        if not run.place.known:
-            raise RunError(f"thread `{run.place.thread_id}` already holds a run; give `new_thread_id` another name")
-        run = run.with_stored_granularity(snapshot.metadata)
-        return (yield from run.execute(run.place.answers(snapshot.interrupts), snapshot.values.get(INPUTS) or {}))
-    saver = run.place.checkpointer
-    if source is None:
-        source = yield from latest_run(crew, saver)
-    stored = yield from read_stored_run(
-        saver, source, point.checkpoint_id if isinstance(point, CrewStep) else None, crew
-    )
-    run = run.with_stored_granularity(stored.metadata)
-    run.is_fork = True
-    start = ForkStart(run.tasks, stored, request, {**stored.inputs, **plain_inputs(inputs)})
-    run.check_inputs(start.inputs, len(start.outputs))
-    if not start.outputs:
-        return (yield from run.execute({INPUTS: start.inputs}, start.inputs))
-    config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: source}}
-    yield Saving(run.graph, "bulk_update_state", config, [start.updates()])
-    for binding, output in zip(run.tasks, start.outputs, strict=False):
-        binding.task.output = output
-    return (yield from run.execute(None, start.inputs))
+        point, inputs = request.point, validate_inputs(request.inputs or {})
+        source = _source_thread(point, request.of)
+        run = CrewRun(crew, own_place(crew, request.thread_id, request.checkpointer), "task", resources)
+        yield from run.claim_thread()
+        snapshot = yield Saving(run.graph, "get_state", run.config)
+        if snapshot.created_at is not None:
+            if not run.place.known:
+                raise RunError(f"thread `{run.place.thread_id}` already holds a run; give `new_thread_id` another name")
+            run = run.with_stored_granularity(snapshot.metadata)
+            return (yield from run.execute(run.place.answers(snapshot.interrupts), snapshot.values.get(INPUTS) or {}))
+        saver = run.place.checkpointer
+        if source is None:
+            source = yield from latest_run(crew, saver)
+        stored = yield from read_stored_run(
+            saver, source, point.checkpoint_id if isinstance(point, CrewStep) else None, crew
+        )
+        run = run.with_stored_granularity(stored.metadata)
+        run.is_fork = True
+        start = ForkStart(run.tasks, stored, request, {**stored.inputs, **plain_inputs(inputs)})
+        run.check_inputs(start.inputs, len(start.outputs))
+        if not start.outputs:
+            return (yield from run.execute({INPUTS: start.inputs}, start.inputs))
+        config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: source}}
+        yield Saving(run.graph, "bulk_update_state", config, [start.updates()])
+        for binding, output in zip(run.tasks, start.outputs, strict=False):
+            binding.task.output = output
+        return (yield from run.execute(None, start.inputs))
 
 
 def _source_thread(point: object, thread_id: str | None) -> str | None:

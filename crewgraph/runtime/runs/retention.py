@@ -89,14 +89,11 @@ class _Trim:
     def carry_out(self, saver: "SqliteCheckpointer", count: int) -> None:
         saver.prune([self.thread_id], count=count, shrink=self.shrink)
         if self.of_flow:
-            self._trim_inside(saver)
-
-    def _trim_inside(self, saver: "SqliteCheckpointer") -> None:
-        inside = [thread_id for thread_id in saver.threads(f"{self.thread_id}/") if self._is_inside(thread_id)]
-        if inside:
-            needed = tuple(self._needed(saver))
-            done = [thread_id for thread_id in inside if not thread_id.startswith(needed)]
-            saver.prune(done, strategy="delete", shrink=self.shrink)
+            inside = [thread_id for thread_id in saver.threads(f"{self.thread_id}/") if self._is_inside(thread_id)]
+            if inside:
+                needed = tuple(self._needed(saver))
+                done = [thread_id for thread_id in inside if not thread_id.startswith(needed)]
+                saver.prune(done, strategy="delete", shrink=self.shrink)
 
     def _is_inside(self, thread_id: str) -> bool:
         """Return whether a thread belongs to a run nested in this one, at any depth."""
