@@ -4,8 +4,6 @@ from typing import Any
 
 from crewgraph.lazy import Lazy
 
-__all__ = []  # any name of `crewgraph.events`
-
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):

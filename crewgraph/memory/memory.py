@@ -7,10 +7,11 @@ and `MemorySlice`, several scopes read as one. The work is done by programs, her
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
@@ -42,18 +43,41 @@ Depth = Literal["shallow", "deep"]
 """How thorough a recall is."""
 
 
-def run_program(program: Any) -> Any:
-    """Run a program."""
-    from crewgraph.core.operations import drive
-
-    return drive(program)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-async def arun_program(program: Any) -> Any:
-    """Run a program on this event loop."""
-    from crewgraph.core.operations import adrive
+def _driven(program: "Callable[_P, Program[_T]]") -> Callable[_P, _T]:
+    """Make a method of a program, which it runs."""
 
-    return await adrive(program)
+    def method(*args: _P.args, **keywords: _P.kwargs) -> _T:
+        from crewgraph.core.operations import drive
+
+        return drive(program(*args, **keywords))
+
+    return _named(method, program, "")
+
+
+def _async_of(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]:
+    """Return the async form of a method that `_driven` made."""
+    program: Callable[_P, Program[_T]] = vars(method)["program"]
+
+    async def amethod(*args: _P.args, **keywords: _P.kwargs) -> _T:
+        from crewgraph.core.operations import adrive
+
+        return await adrive(program(*args, **keywords))
+
+    return _named(amethod, program, "a")
+
+
+def _named(method: Any, program: Any, prefix: str) -> Any:
+    """Give a method the name and the parameters of its program, and what that returns."""
+    returned: str = program.__annotations__["return"]
+    method.__signature__ = signature(program).replace(return_annotation=returned[len("Program[") : -1])
+    method.__name__, method.__doc__, method.__module__ = prefix + program.__name__, program.__doc__, program.__module__
+    method.__qualname__ = program.__qualname__.replace(program.__name__, method.__name__)
+    method.program = program
+    return method
 
 
 class MemoryReads(ABC):
@@ -77,6 +101,7 @@ class MemoryReads(ABC):
     def _effective_categories(self, categories: Sequence[str] | None) -> Sequence[str] | None:
         return categories
 
+    @_driven
     def recall(
         self,
         query: str,
@@ -86,7 +111,7 @@ class MemoryReads(ABC):
         depth: Depth = "deep",
         source: str | None = None,
         include_private: bool = False,
-    ) -> list[MemoryMatch]:
+    ) -> "Program[list[MemoryMatch]]":
         """The memories that match a query, best first.
 
         Args:
@@ -99,68 +124,104 @@ class MemoryReads(ABC):
             source: also include this source's private records.
             include_private: include all private records.
         """
-        return run_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
+        places = self._resolve_scope(scope)
+        from crewgraph.memory.programs import RecallRequest, recall_program
 
-    async def arecall(
-        self,
-        query: str,
-        scope: str | None = None,
-        categories: list[str] | None = None,
-        limit: int = 10,
-        depth: Depth = "deep",
-        source: str | None = None,
-        include_private: bool = False,
-    ) -> list[MemoryMatch]:
-        """Async `recall`."""
-        return await arun_program(self._recall_program(query, scope, categories, limit, depth, source, include_private))
+        request = RecallRequest(
+            query=query,
+            places=places,
+            categories=self._effective_categories(categories),
+            limit=limit if places else 0,
+            depth=depth,
+            source=source,
+            include_private=include_private,
+        )
+        return recall_program(self._memory_ref(), request)
 
-    def extract_memories(self, content: str) -> list[str]:
+    arecall = _async_of(recall)
+    """Async `recall`."""
+
+    @_driven
+    def extract_memories(self, content: str) -> "Program[list[str]]":
         """Ask the model for the facts of a text worth remembering; return the text itself without a model. Nothing is saved."""
-        return run_program(self._extraction_program(content))
+        memory = self._memory_ref()
+        from crewgraph.memory.analyze import extraction_program
 
-    async def aextract_memories(self, content: str) -> list[str]:
-        """Async `extract_memories`."""
-        return await arun_program(self._extraction_program(content))
+        return extraction_program(content, memory.model, memory.wording)
 
-    def list_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
+    aextract_memories = _async_of(extract_memories)
+    """Async `extract_memories`."""
+
+    @_driven
+    def list_records(
+        self, scope: str | None = None, limit: int = 200, offset: int = 0
+    ) -> "Program[list[MemoryRecord]]":
         """The records of a scope and those below it, newest first."""
-        return run_program(self._listing_program(scope))[offset : offset + limit]
+        return (yield from self._listing_program(scope))[offset : offset + limit]
 
-    async def alist_records(self, scope: str | None = None, limit: int = 200, offset: int = 0) -> list[MemoryRecord]:
-        """Async `list_records`."""
-        return (await arun_program(self._listing_program(scope)))[offset : offset + limit]
+    alist_records = _async_of(list_records)
+    """Async `list_records`."""
 
-    def list_scopes(self, path: str | None = None) -> list[str]:
+    @_driven
+    def list_scopes(self, path: str | None = None) -> "Program[list[str]]":
         """The absolute paths of the scopes directly below a scope."""
-        return run_program(self._child_scopes_program(path))
+        scopes: set[str] = set()
+        for place in self._resolve_scope(path):
+            scopes |= _children(place, (yield from self._memory_ref().records.scopes(place)))
+        return sorted(scopes)
 
-    async def alist_scopes(self, path: str | None = None) -> list[str]:
-        """Async `list_scopes`."""
-        return await arun_program(self._child_scopes_program(path))
+    alist_scopes = _async_of(list_scopes)
+    """Async `list_scopes`."""
 
-    def list_categories(self, path: str | None = None) -> dict[str, int]:
+    @_driven
+    def list_categories(self, path: str | None = None) -> "Program[dict[str, int]]":
         """The number of records by category, in a scope and below it."""
-        return run_program(self._categories_program(path))
+        records = yield from self._listing_program(path)
+        return dict(Counter(name for record in records for name in record.categories).most_common())
 
-    async def alist_categories(self, path: str | None = None) -> dict[str, int]:
-        """Async `list_categories`."""
-        return await arun_program(self._categories_program(path))
+    alist_categories = _async_of(list_categories)
+    """Async `list_categories`."""
 
-    def info(self, path: str | None = None) -> ScopeInfo:
+    @_driven
+    def info(self, path: str | None = None) -> "Program[ScopeInfo]":
         """Statistics of a scope and those below it."""
-        return run_program(self._info_program(path))
+        places, records = self._resolve_scope(path), (yield from self._listing_program(path))
+        times = [record.created_at for record in records]
+        return ScopeInfo(
+            path=_display_path(places, path),
+            record_count=len(records),
+            categories=sorted({name for record in records for name in record.categories}),
+            oldest_record=min(times, default=None),
+            newest_record=max(times, default=None),
+            child_scopes=sorted(
+                {child for place in places for child in _children(place, [record.scope for record in records])}
+            ),
+        )
 
-    async def ainfo(self, path: str | None = None) -> ScopeInfo:
-        """Async `info`."""
-        return await arun_program(self._info_program(path))
+    ainfo = _async_of(info)
+    """Async `info`."""
 
-    def tree(self, path: str | None = None, max_depth: int = 3) -> str:
+    @_driven
+    def tree(self, path: str | None = None, max_depth: int = 3) -> "Program[str]":
         """The scopes below a scope with their numbers of records, as text with a line for each."""
-        return run_program(self._tree_program(path, max_depth))
+        records, shown = (yield from self._listing_program(path)), _display_path(self._resolve_scope(path), path)
+        counts: Counter[tuple[str, ...]] = Counter()
+        for record in records:
+            parts = scope_parts(record.scope)
+            counts.update(parts[:length] for length in range(len(parts) + 1))
+        top = len(scope_parts(shown))
+        below = [
+            (join_scope_paths(None, "/".join(parts)), counts[parts], len(parts) - top)
+            for parts in sorted(counts)
+            if top < len(parts) <= top + max_depth
+        ]
+        return "\n".join(
+            f"{'  ' * depth}{scope} ({count} {'record' if count == 1 else 'records'})"
+            for scope, count, depth in [(shown, len(records), 0), *below]
+        )
 
-    async def atree(self, path: str | None = None, max_depth: int = 3) -> str:
-        """Async `tree`."""
-        return await arun_program(self._tree_program(path, max_depth))
+    atree = _async_of(tree)
+    """Async `tree`."""
 
     def as_retriever(self, limit: int = 4, depth: Depth = "shallow", **words: object) -> "BaseRetriever":
         """The memory as a LangChain retriever, for chains and graphs.
@@ -216,82 +277,11 @@ class MemoryReads(ABC):
 
         return retriever_tool(self.as_retriever(limit, **words), name, tool_description)
 
-    def _recall_program(
-        self,
-        query: str,
-        scope: str | None,
-        categories: Sequence[str] | None,
-        limit: int,
-        depth: Depth,
-        source: str | None,
-        include_private: bool,
-    ) -> Any:
-        places = self._resolve_scope(scope)
-        from crewgraph.memory.programs import RecallRequest, recall_program
-
-        request = RecallRequest(
-            query=query,
-            places=places,
-            categories=self._effective_categories(categories),
-            limit=limit if places else 0,
-            depth=depth,
-            source=source,
-            include_private=include_private,
-        )
-        return recall_program(self._memory_ref(), request)
-
-    def _extraction_program(self, content: str) -> Any:
-        memory = self._memory_ref()
-        from crewgraph.memory.analyze import extraction_program
-
-        return extraction_program(content, memory.model, memory.wording)
-
     def _listing_program(self, scope: str | None) -> "Program[list[MemoryRecord]]":
         memory, records = self._memory_ref(), dict[str, MemoryRecord]()
         for place in self._resolve_scope(scope):
             records |= {record.id: record for record in (yield from memory.records.listing(RecordFilter(scope=place)))}
         return sorted(records.values(), key=lambda record: record.created_at, reverse=True)
-
-    def _child_scopes_program(self, path: str | None) -> "Program[list[str]]":
-        scopes: set[str] = set()
-        for place in self._resolve_scope(path):
-            scopes |= _children(place, (yield from self._memory_ref().records.scopes(place)))
-        return sorted(scopes)
-
-    def _categories_program(self, path: str | None) -> "Program[dict[str, int]]":
-        records = yield from self._listing_program(path)
-        return dict(Counter(name for record in records for name in record.categories).most_common())
-
-    def _info_program(self, path: str | None) -> "Program[ScopeInfo]":
-        places, records = self._resolve_scope(path), (yield from self._listing_program(path))
-        times = [record.created_at for record in records]
-        return ScopeInfo(
-            path=_display_path(places, path),
-            record_count=len(records),
-            categories=sorted({name for record in records for name in record.categories}),
-            oldest_record=min(times, default=None),
-            newest_record=max(times, default=None),
-            child_scopes=sorted(
-                {child for place in places for child in _children(place, [record.scope for record in records])}
-            ),
-        )
-
-    def _tree_program(self, path: str | None, max_depth: int) -> "Program[str]":
-        records, shown = (yield from self._listing_program(path)), _display_path(self._resolve_scope(path), path)
-        counts: Counter[tuple[str, ...]] = Counter()
-        for record in records:
-            parts = scope_parts(record.scope)
-            counts.update(parts[:length] for length in range(len(parts) + 1))
-        top = len(scope_parts(shown))
-        below = [
-            (join_scope_paths(None, "/".join(parts)), counts[parts], len(parts) - top)
-            for parts in sorted(counts)
-            if top < len(parts) <= top + max_depth
-        ]
-        return "\n".join(
-            f"{'  ' * depth}{scope} ({count} {'record' if count == 1 else 'records'})"
-            for scope, count, depth in [(shown, len(records), 0), *below]
-        )
 
 
 def _children(scope: str, paths: Sequence[str]) -> set[str]:
@@ -322,6 +312,7 @@ class MemoryWrites(MemoryReads):
         """The scope to save in; None to let the model choose."""
         return scope
 
+    @_driven
     def remember(
         self,
         content: str,
@@ -333,7 +324,7 @@ class MemoryWrites(MemoryReads):
         private: bool = False,
         agent_role: str | None = None,
         root_scope: str | None = None,
-    ) -> MemoryRecord | None:
+    ) -> "Program[MemoryRecord | None]":
         """Save a memory; it is stored when this returns.
 
         The model, if there is one, chooses the `scope`, `categories` and `importance` that are None; otherwise they are the root,
@@ -358,27 +349,15 @@ class MemoryWrites(MemoryReads):
             TypeError: the metadata are not JSON data.
             ValueError: a value is invalid.
         """
-        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        records = run_program(self._save_program([content], options))
+        records = yield from self._save_program(
+            [content], scope, categories, metadata, importance, source, private, agent_role, root_scope
+        )
         return records[0] if records else None
 
-    async def aremember(
-        self,
-        content: str,
-        scope: str | None = None,
-        categories: list[str] | None = None,
-        metadata: Metadata | None = None,
-        importance: float | None = None,
-        source: str | None = None,
-        private: bool = False,
-        agent_role: str | None = None,
-        root_scope: str | None = None,
-    ) -> MemoryRecord | None:
-        """Async `remember`."""
-        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        records = await arun_program(self._save_program([content], options))
-        return records[0] if records else None
+    aremember = _async_of(remember)
+    """Async `remember`."""
 
+    @_driven
     def remember_many(
         self,
         contents: list[str],
@@ -390,27 +369,16 @@ class MemoryWrites(MemoryReads):
         private: bool = False,
         agent_role: str | None = None,
         root_scope: str | None = None,
-    ) -> list[MemoryRecord]:
+    ) -> "Program[list[MemoryRecord]]":
         """Save several memories in one write; see `remember`."""
-        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        return run_program(self._save_program(contents, options))
+        return self._save_program(
+            contents, scope, categories, metadata, importance, source, private, agent_role, root_scope
+        )
 
-    async def aremember_many(
-        self,
-        contents: list[str],
-        scope: str | None = None,
-        categories: list[str] | None = None,
-        metadata: Metadata | None = None,
-        importance: float | None = None,
-        source: str | None = None,
-        private: bool = False,
-        agent_role: str | None = None,
-        root_scope: str | None = None,
-    ) -> list[MemoryRecord]:
-        """Async `remember_many`."""
-        options = self._save_options(scope, categories, metadata, importance, source, private, agent_role, root_scope)
-        return await arun_program(self._save_program(contents, options))
+    aremember_many = _async_of(remember_many)
+    """Async `remember_many`."""
 
+    @_driven
     def forget(
         self,
         scope: str | None = None,
@@ -418,7 +386,7 @@ class MemoryWrites(MemoryReads):
         older_than: datetime | None = None,
         metadata_filter: Metadata | None = None,
         record_ids: list[str] | None = None,
-    ) -> int:
+    ) -> "Program[int]":
         """Delete the records that match all conditions; without any, all records.
 
         Args:
@@ -434,18 +402,20 @@ class MemoryWrites(MemoryReads):
         Raises:
             RunError: the memory is read-only.
         """
-        return run_program(self._deletion_program(scope, categories, older_than, metadata_filter, record_ids))
+        self._refuse_read_only("forget")
+        return _deletion(
+            self._memory_ref(),
+            RecordFilter(
+                scope=join_scope_paths(self._root(), scope),
+                categories=categories,
+                older_than=older_than,
+                metadata=metadata_filter,
+                record_ids=record_ids,
+            ),
+        )
 
-    async def aforget(
-        self,
-        scope: str | None = None,
-        categories: list[str] | None = None,
-        older_than: datetime | None = None,
-        metadata_filter: Metadata | None = None,
-        record_ids: list[str] | None = None,
-    ) -> int:
-        """Async `forget`."""
-        return await arun_program(self._deletion_program(scope, categories, older_than, metadata_filter, record_ids))
+    aforget = _async_of(forget)
+    """Async `forget`."""
 
     def reset(self, scope: str | None = None) -> None:
         """Forget everything, or all of a scope.
@@ -459,8 +429,9 @@ class MemoryWrites(MemoryReads):
         """Async `reset`."""
         await self.aforget(scope)
 
-    def _save_options(
+    def _save_program(
         self,
+        contents: Sequence[str],
         scope: str | None,
         categories: Sequence[str] | None,
         metadata: Metadata | None,
@@ -469,44 +440,22 @@ class MemoryWrites(MemoryReads):
         private: bool,
         agent_role: str | None,
         root_scope: str | None,
-    ) -> dict[str, object]:
-        return {
-            "root": self._root() if root_scope is None else join_scope_paths(root_scope, None),
-            "scope": self._scope(scope),
-            "categories": categories,
-            "metadata": metadata,
-            "importance": importance,
-            "source": source,
-            "private": private,
-            "agent_role": agent_role,
-        }
-
-    def _save_program(self, contents: Sequence[str], options: dict[str, Any]) -> Any:
+    ) -> "Program[list[MemoryRecord]]":
         memory = self._memory_ref()
         from crewgraph.memory.programs import SaveRequest, save_program
 
-        request = SaveRequest(contents=[] if memory.read_only else list(contents), **options)
-        return save_program(memory, request)
-
-    def _deletion_program(
-        self,
-        scope: str | None,
-        categories: Sequence[str] | None,
-        older_than: datetime | None,
-        metadata: Metadata | None,
-        record_ids: Sequence[str] | None,
-    ) -> object:
-        self._refuse_read_only("forget")
-        return _deletion(
-            self._memory_ref(),
-            RecordFilter(
-                scope=join_scope_paths(self._root(), scope),
-                categories=categories,
-                older_than=older_than,
-                metadata=metadata,
-                record_ids=record_ids,
-            ),
+        request = SaveRequest(
+            contents=[] if memory.read_only else list(contents),
+            root=self._root() if root_scope is None else join_scope_paths(root_scope, None),
+            scope=self._scope(scope),
+            categories=categories,
+            metadata=metadata,
+            importance=importance,
+            source=source,
+            private=private,
+            agent_role=agent_role,
         )
+        return save_program(memory, request)
 
     def _refuse_read_only(self, method_name: str) -> None:
         if self._memory_ref().read_only:
@@ -817,6 +766,7 @@ class Memory(MemoryWrites, MemoryConfig):
     def _roots(self) -> Sequence[str]:
         return [self._root()]
 
+    @_driven
     def update(
         self,
         record_id: str,
@@ -825,44 +775,28 @@ class Memory(MemoryWrites, MemoryConfig):
         categories: list[str] | None = None,
         metadata: Metadata | None = None,
         importance: float | None = None,
-    ) -> MemoryRecord:
+    ) -> "Program[MemoryRecord]":
         """Change a record; values that are None are left as they are.
 
         Raises:
             ValueError: the record does not exist, or a value is invalid.
             RunError: the memory is read-only.
         """
-        return run_program(
-            self._update_program(
-                record_id,
-                content=content,
-                scope=scope,
-                categories=categories,
-                metadata=metadata,
-                importance=importance,
-            )
-        )
+        self._refuse_read_only("update")
+        matches = yield from self.records.listing(RecordFilter(scope=self._root(), record_ids=[record_id]))
+        if not matches:
+            raise ValueError(f"record `{record_id}` was not found in the memory; see `list_records()`")
+        changes = {"content": content, "categories": categories, "metadata": metadata, "importance": importance}
+        changes["scope"] = None if scope is None else join_scope_paths(self._root(), scope)
+        values = {name: value for name, value in changes.items() if value is not None}
+        changed = MemoryRecord.model_validate({**matches[0].model_dump(), **values, "last_accessed": utc_now()})
+        yield from self.records.replacing([changed])
+        if matches[0].scope != changed.scope:
+            yield from self.records.moved(matches[0])
+        return changed
 
-    async def aupdate(
-        self,
-        record_id: str,
-        content: str | None = None,
-        scope: str | None = None,
-        categories: list[str] | None = None,
-        metadata: Metadata | None = None,
-        importance: float | None = None,
-    ) -> MemoryRecord:
-        """Async `update`."""
-        return await arun_program(
-            self._update_program(
-                record_id,
-                content=content,
-                scope=scope,
-                categories=categories,
-                metadata=metadata,
-                importance=importance,
-            )
-        )
+    aupdate = _async_of(update)
+    """Async `update`."""
 
     def scope(self, path: str) -> MemoryScope:
         """The part of the memory below a path."""
@@ -875,24 +809,12 @@ class Memory(MemoryWrites, MemoryConfig):
     def reset_all(self) -> None:
         """Delete everything, also outside `root_scope`."""
         self._refuse_read_only("reset_all")
-        run_program(_deletion(self, RecordFilter()))
+        from crewgraph.core.operations import drive
+
+        drive(_deletion(self, RecordFilter()))
 
     def drain_writes(self) -> None:
         """Wait for pending writes: there are none, as `remember` returns after saving."""
 
     def close(self) -> None:
         """Release the memory. Does nothing: files are shared by all memories of a process."""
-
-    def _update_program(self, record_id: str, **changes: Any) -> "Program[MemoryRecord]":
-        self._refuse_read_only("update")
-        matches = yield from self.records.listing(RecordFilter(scope=self._root(), record_ids=[record_id]))
-        if not matches:
-            raise ValueError(f"record `{record_id}` was not found in the memory; see `list_records()`")
-        values = {name: value for name, value in changes.items() if value is not None}
-        if "scope" in values:
-            values["scope"] = join_scope_paths(self._root(), values["scope"])
-        changed = MemoryRecord.model_validate({**matches[0].model_dump(), **values, "last_accessed": utc_now()})
-        yield from self.records.replacing([changed])
-        if matches[0].scope != changed.scope:
-            yield from self.records.moved(matches[0])
-        return changed
