@@ -25,7 +25,6 @@ from crewgraph.llm.connection import BaseInterceptor, open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools, text_of
 from crewgraph.llm.current_call import CALL
 from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
-from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.prices import Price, set_price
 from crewgraph.llm.providers import Target, find_provider, locate, slashed
 from crewgraph.llm.responses import ResponsesMixin, responses_result, tool_calls
@@ -527,6 +526,7 @@ class LLM(ResponsesMixin, BaseLLM):
         adapter = self.adapter()
         primary = adapter if response_format is self.response_format else adapter.with_response_format(response_format)
         from crewgraph.llm import resolve
+        from crewgraph.llm.fallback import FallbackModel
 
         models: list[Model] = [primary, *map(resolve.as_model, self.fallbacks)]
         if (ongoing := CALL.get().ongoing) is not None and ongoing.observed:
