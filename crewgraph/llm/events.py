@@ -29,7 +29,7 @@ from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool
 from crewgraph.llm.current_call import CALL
 from crewgraph.llm.errors import UnfinishedReply
 from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
-from crewgraph.llm.watching import ModelWrapper
+from crewgraph.llm.wrapping import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
 

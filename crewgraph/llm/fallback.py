@@ -14,7 +14,7 @@ from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded, UnfinishedReply
 from crewgraph.llm.structure import structured_model
-from crewgraph.llm.watching import AskingModel, asking
+from crewgraph.llm.wrapping import AskingModel, asking
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 from crewgraph.tracebacks import raised_by_signal

@@ -16,7 +16,7 @@ from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import dispatching, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.events import RequestEnd, reporting_later
-from crewgraph.llm.watching import ModelWrapper, asking
+from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 

@@ -16,7 +16,7 @@ from crewgraph.core.operations import Do, Program
 from crewgraph.core.outages import status_of
 from crewgraph.core.protocols import Model
 from crewgraph.llm.rate_limit import LoopWaiter, Waiter
-from crewgraph.llm.watching import ModelWrapper, asking
+from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.settings import longest_retry_after
 
 _RETRY_STATUSES = (429, 503)

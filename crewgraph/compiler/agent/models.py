@@ -24,7 +24,7 @@ from crewgraph.llm.events import EventModel
 from crewgraph.llm.hooks import HookedModel
 from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.watching import ModelWrapper, asking
+from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import scoped
 from crewgraph.tools.cache import CacheHandler

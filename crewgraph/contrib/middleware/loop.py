@@ -65,7 +65,7 @@ from crewgraph.llm.current_call import CALL
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.runnables import leaves
 from crewgraph.llm.usage import UsageLedger, langchain_usage, read_langchain_usage
-from crewgraph.llm.watching import ModelWrapper
+from crewgraph.llm.wrapping import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping, is_list
 from crewgraph.scoped import scoped
 from crewgraph.tools.adapt import is_provider_tool, provider_tool
