@@ -12,16 +12,7 @@ from crewgraph.errors import DefinitionError, MissingInput
 from crewgraph.text import extract_json, fill, json_encoder, placeholders, shorten, slug
 
 WHERE = "the description of task `x`"
-INPUTS = {
-    "x": "X",
-    "a-b": "AB",
-    "_u": 1,
-    "x1": 1.5,
-    "n": None,
-    "t": True,
-    "d": {"k": "v'q"},
-    "l": ["a", 1, None],
-}
+INPUTS = {"x": "X", "a-b": "AB", "_u": 1, "x1": 1.5, "n": None, "t": True, "d": {"k": "v'q"}, "l": ["a", 1, None]}
 
 
 @pytest.mark.parametrize(
@@ -66,11 +57,7 @@ def test_a_missing_input_is_named_with_its_place_and_what_was_given():
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [
-        (Decimal(1), "`v` has type Decimal"),
-        ((1, 2), "`v` has type tuple"),
-        (b"x", "`v` has type bytes"),
-    ],
+    [(Decimal(1), "`v` has type Decimal"), ((1, 2), "`v` has type tuple"), (b"x", "`v` has type bytes")],
 )
 def test_a_value_of_another_type_is_refused(value: object, message: str):
     with pytest.raises(DefinitionError, match=message) as caught:
@@ -201,10 +188,7 @@ json_values = st.recursive(
 )
 
 
-@given(
-    st.dictionaries(st.text(), json_values) | st.lists(json_values),
-    st.sampled_from(["", "```json\n", "So: "]),
-)
+@given(st.dictionaries(st.text(), json_values) | st.lists(json_values), st.sampled_from(["", "```json\n", "So: "]))
 def test_every_json_value_is_found_again(value: object, before: str):
     assert extract_json(f"{before}{json.dumps(value)}\n") == value
     assert extract_json(f"{before}{json.dumps(value, ensure_ascii=False, indent=1)} .") == value

@@ -101,13 +101,7 @@ def test_an_input_that_cannot_be_kept_is_named(mode: Mode, value: Any, stored: b
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [
-        (True, "True"),
-        (None, "None"),
-        (["a", 1], "['a', 1]"),
-        ({"a": [1]}, "{'a': [1]}"),
-        ("ärger 🌧", "ärger 🌧"),
-    ],
+    [(True, "True"), (None, "None"), (["a", 1], "['a', 1]"), ({"a": [1]}, "{'a': [1]}"), ("ärger 🌧", "ärger 🌧")],
     ids=repr,
 )
 def test_plain_values_are_shown_as_python_writes_them(mode: Mode, value: Any, shown: str):

@@ -300,12 +300,7 @@ def test_an_installed_crewai_is_not_used(python: Python, tmp_path: Path):
 
 @pytest.mark.parametrize("runner", [RUN, COMPAT], ids=["run", "compat"])
 def test_a_crewai_that_is_already_imported_is_refused(python: Python, tmp_path: Path, runner: tuple[str, ...]):
-    write(
-        tmp_path,
-        site__in__crewai__in____init__="",
-        site__in__sitecustomize="import crewai",
-        which="print('ran')",
-    )
+    write(tmp_path, site__in__crewai__in____init__="", site__in__sitecustomize="import crewai", which="print('ran')")
     done = python(*runner, "which.py", fresh=True, PYTHONPATH=str(tmp_path / "site"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("Error: `crewai` is already imported (from ")

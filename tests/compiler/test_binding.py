@@ -62,13 +62,7 @@ def test_asynchronous_tasks_have_no_context_that_they_do_not_name():
         step("d"),
         step("e", async_execution=True),
     ]
-    assert sources(*tasks) == {
-        "a": (),
-        "b": (),
-        "c": (),
-        "d": ("a", "b", "c"),
-        "e": (),
-    }
+    assert sources(*tasks) == {"a": (), "b": (), "c": (), "d": ("a", "b", "c"), "e": ()}
 
 
 # ------------------------------------------------------------------------------------------------------- tools
@@ -128,9 +122,7 @@ def test_a_crew_changed_to_be_invalid_is_refused_by_its_validators():
     )
 
 
-AGENT: dict[str, Any] = {
-    "from_repository": "x",
-}
+AGENT: dict[str, Any] = {"from_repository": "x"}
 
 
 @pytest.mark.parametrize("name", AGENT)

@@ -57,12 +57,7 @@ def drawn(*tasks: Task) -> list[str]:
 
 # ------------------------------------------------------------------------------------------------------ shapes
 def test_tasks_run_in_order():
-    assert drawn(step("a"), step("b"), step("c")) == [
-        "__start__ --> a",
-        "a --> b",
-        "b --> c",
-        "c --> __end__",
-    ]
+    assert drawn(step("a"), step("b"), step("c")) == ["__start__ --> a", "a --> b", "b --> c", "c --> __end__"]
 
 
 def test_asynchronous_tasks_run_in_parallel_and_the_next_waits_for_all():

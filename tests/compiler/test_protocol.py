@@ -8,14 +8,7 @@ from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.agent.protocol import (
-    Action,
-    Actions,
-    FinalAnswer,
-    Malformed,
-    final_text,
-    parse_reply,
-)
+from crewgraph.compiler.agent.protocol import Action, Actions, FinalAnswer, Malformed, final_text, parse_reply
 from crewgraph.core.messages import Content, Reply, ToolRequest
 
 

@@ -49,11 +49,7 @@ def test_the_task_shows_what_happened():
 # ---------------------------------------------------------------------------------------------------- files
 @pytest.mark.parametrize(
     ("fields", "text"),
-    [
-        ({}, '{"x": 1}'),
-        ({"output_json": Point}, '{\n  "x": 1\n}'),
-        ({"output_pydantic": Point}, '{"x":1}'),
-    ],
+    [({}, '{"x": 1}'), ({"output_json": Point}, '{\n  "x": 1\n}'), ({"output_pydantic": Point}, '{"x":1}')],
 )
 def test_a_file_holds_the_text_or_the_structure(fields: dict[str, Any], text: str):
     run_task(task(agent('{"x": 1}'), output_file="new/folder/out.json", **fields))

@@ -10,15 +10,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, ValidationError, computed_field
 
-from crewgraph import (
-    Agent,
-    Crew,
-    CrewOutput,
-    ScriptedLLM,
-    Task,
-    TaskOutput,
-    UsageMetrics,
-)
+from crewgraph import Agent, Crew, CrewOutput, ScriptedLLM, Task, TaskOutput, UsageMetrics
 
 
 class Point(BaseModel):

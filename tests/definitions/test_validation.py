@@ -268,8 +268,7 @@ class Judge:
 
 
 @pytest.mark.parametrize(
-    "guardrail",
-    [pair, waiting, with_default, untyped, anything, Judge(), Judge().method, "Be kind"],
+    "guardrail", [pair, waiting, with_default, untyped, anything, Judge(), Judge().method, "Be kind"]
 )
 def test_a_guardrail_is_a_function_of_the_output_or_a_text(guardrail: Any):
     assert task(guardrail=guardrail).all_guardrails == [guardrail]

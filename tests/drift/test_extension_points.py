@@ -242,12 +242,7 @@ POINTS = [
         kicked(lambda kinds: crew_of(kinds, llm=kinds(OwnModel)("own"))),
         only="async",
     ),
-    Point(
-        OwnModel,
-        "supports_function_calling",
-        "",
-        kicked(lambda kinds: crew_of(kinds, llm=kinds(OwnModel)("own"))),
-    ),
+    Point(OwnModel, "supports_function_calling", "", kicked(lambda kinds: crew_of(kinds, llm=kinds(OwnModel)("own")))),
     Point(Depth, "_run", "port=str", kicked(with_tool), "12 m"),
     Point(Depth, "_arun", "port=str", kicked(with_tool), "12 m", only="async"),
     Point(

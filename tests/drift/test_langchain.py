@@ -95,9 +95,7 @@ def measured(port: str) -> tuple[str, dict[str, int]]:
 
 @langchain_tool
 def recorded(
-    port: str,
-    by: Annotated[str, InjectedToolArg] = "nobody",
-    call: Annotated[str, InjectedToolCallId] = "",
+    port: str, by: Annotated[str, InjectedToolArg] = "nobody", call: Annotated[str, InjectedToolCallId] = ""
 ) -> str:
     """The depth of a port, for whom it may concern."""
     return f"{port} for {by}, {call[:5]}"

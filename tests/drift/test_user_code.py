@@ -956,11 +956,7 @@ def test_user_code_may_be_async(name: str, kind: str, mode: str):
 
 def test_async_code_is_awaited_on_the_loop_of_an_async_run():
     use = Use("async", "async")
-    for name in (
-        "feedback_provider_of_a_method",
-        "feedback_provider_of_the_process",
-        "guardrail_of_a_task",
-    ):
+    for name in ("feedback_provider_of_a_method", "feedback_provider_of_the_process", "guardrail_of_a_task"):
         POINTS[name](use)
         assert use.loops and set(use.loops) == {use.own_loop}, name
         use.loops.clear()

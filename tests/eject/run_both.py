@@ -112,10 +112,7 @@ def _of_conversations(server: OpenAIServer) -> Requests:
 @contextmanager
 def comparison_runner() -> Generator[ComparisonRunner]:
     """Start a runner with its two processes."""
-    with (
-        job_process("reference") as reference,
-        job_process("outcome", path="") as outcome,
-    ):
+    with job_process("reference") as reference, job_process("outcome", path="") as outcome:
         yield ComparisonRunner(reference, outcome)
 
 

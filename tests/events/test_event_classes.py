@@ -251,10 +251,7 @@ def test_a_definition_is_dumped_as_who_it_is():
         (Worded(), "worded"),
         (Point(1, 2.5), {"x": 1, "y": 2.5}),
         ((1, {2: {3}}), [1, {"2": [3]}]),
-        (
-            Answer(text="a", parts=[Point(1, 1.0)]),
-            {"text": "a", "key": "**********", "parts": [{"x": 1, "y": 1.0}]},
-        ),
+        (Answer(text="a", parts=[Point(1, 1.0)]), {"text": "a", "key": "**********", "parts": [{"x": 1, "y": 1.0}]}),
     ],
 )
 def test_any_value_becomes_json_data(value: Any, dumped: Any):

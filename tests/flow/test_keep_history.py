@@ -228,10 +228,7 @@ def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]
 
 # By the rows whose removal the processes die at, one after the other: of writes, checkpoints, values, and of crews inside of
 # methods; in the middle of a run, and in what the process before has left.
-POINTS = {
-    "sync": (1, 345, 100, 900),
-    "async": (250, 345),
-}
+POINTS = {"sync": (1, 345, 100, 900), "async": (250, 345)}
 
 
 def test_a_process_killed_while_it_removes_the_past_loses_nothing(tmp_path: Path, mode: Mode):

@@ -360,9 +360,7 @@ class IntegratedFlow(Flow):
             role="Research Analyst", goal="Find relevant information", backstory="Expert researcher", llm=self.llm
         )
         research_task = Task(
-            description=f"Research {self.state['topic']}",
-            expected_output=self.state["requirements"],
-            agent=researcher,
+            description=f"Research {self.state['topic']}", expected_output=self.state["requirements"], agent=researcher
         )
         crew = Crew(agents=[researcher], tasks=[research_task])
         result = crew.kickoff()

@@ -7,12 +7,7 @@ from modes import Mode
 
 from crewgraph import ScriptedLLM
 from crewgraph.errors import ModelCallBlocked
-from crewgraph.hooks import (
-    LLMCallHookContext,
-    after_llm_call,
-    before_llm_call,
-    register_before_llm_call_hook,
-)
+from crewgraph.hooks import LLMCallHookContext, after_llm_call, before_llm_call, register_before_llm_call_hook
 from hooks.sample_crew import TideTable, act, crew_of, fin
 
 

@@ -54,10 +54,7 @@ def running(address: str, kind: str, *tools: str) -> Generator["subprocess.Popen
             process.kill()
 
 
-@pytest.mark.parametrize(
-    ("kind", "number"),
-    [("async", signal.SIGINT), ("worker", signal.SIGTERM)],
-)
+@pytest.mark.parametrize(("kind", "number"), [("async", signal.SIGINT), ("worker", signal.SIGTERM)])
 def test_a_process_behind_a_frozen_network_ends_at_the_first_signal(dsn: str, kind: str, number: signal.Signals):
     with running_proxy(dsn) as proxy, running(make_conninfo(proxy.dsn, connect_timeout=2), kind, "wait") as process:
         proxy.freeze()

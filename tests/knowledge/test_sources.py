@@ -134,11 +134,7 @@ def test_an_excel_file_that_is_none_is_reported(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "module", "extra"),
-    [
-        (PDFKnowledgeSource, "pypdf", "pdf"),
-        (ExcelKnowledgeSource, "openpyxl", "excel"),
-    ],
+    ("kind", "module", "extra"), [(PDFKnowledgeSource, "pypdf", "pdf"), (ExcelKnowledgeSource, "openpyxl", "excel")]
 )
 def test_a_missing_package_is_reported_with_the_pip_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type[BaseFileKnowledgeSource], module: str, extra: str

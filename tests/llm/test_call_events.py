@@ -9,12 +9,7 @@ from servers.openai_api import OpenAIServer, Script, calls, error
 
 from crewgraph import LLM
 from crewgraph.core.messages import Message, ToolSpec
-from crewgraph.events import (
-    LLMCallCompletedEvent,
-    LLMCallFailedEvent,
-    LLMCallStartedEvent,
-    LLMStreamChunkEvent,
-)
+from crewgraph.events import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent
 from crewgraph.events.llm import LLMCallType
 from crewgraph.testing import record_events
 

@@ -29,11 +29,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 
 def ask(
-    mode: str,
-    model: Model,
-    messages: Sequence[Message] = ASK,
-    tools: Sequence[ToolSpec] = (),
-    stop: Sequence[str] = (),
+    mode: str, model: Model, messages: Sequence[Message] = ASK, tools: Sequence[ToolSpec] = (), stop: Sequence[str] = ()
 ) -> Reply:
     if mode == "sync":
         return model.complete(messages, tools, stop, {})
@@ -137,11 +133,7 @@ ADDED = [{"id": "c7", "name": "add", "args": {"a": 1}}]
         ([{"name": "add", "args": {"a": 1}, "id": "c7"}], "", ADDED),
         ({"role": "assistant", "content": "so", "tool_calls": [OPENAI_CALL]}, "so", ADDED),
         (SimpleNamespace(content="so", tool_calls=[OBJECT_CALL]), "so", ADDED),
-        (
-            [{"function": {"name": "add", "arguments": "{bad"}}],
-            "",
-            [{"id": "call_0", "name": "add", "args": "{bad"}],
-        ),
+        ([{"function": {"name": "add", "arguments": "{bad"}}], "", [{"id": "call_0", "name": "add", "args": "{bad"}]),
     ],
 )
 def test_return_values_of_all_kinds_are_parsed(mode: str, returned: Any, content: str, requests: list[Any]):

@@ -118,9 +118,7 @@ def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
     model, server = chat([error(500), calls(("add", {})), error(500), error(500)])
     retried = as_model(
         model.with_retry(
-            retry_if_exception_type=(openai.InternalServerError,),
-            stop_after_attempt=2,
-            wait_exponential_jitter=False,
+            retry_if_exception_type=(openai.InternalServerError,), stop_after_attempt=2, wait_exponential_jitter=False
         )
     )
     assert ask(mode, retried, [ADD])["tool_calls"][0]["name"] == "add"
@@ -228,11 +226,7 @@ def test_content_blocks_and_provider_data_become_plain_data():
         "extra": {"signature": "abc"},
         "metadata": {},
     }
-    again: list[Message] = [
-        *ASK,
-        {"role": "assistant", "content": reply["content"], "extra": reply["extra"]},
-        *ASK,
-    ]
+    again: list[Message] = [*ASK, {"role": "assistant", "content": reply["content"], "extra": reply["extra"]}, *ASK]
     assert adapted.complete(again, (), (), {})["extra"] == {"signature": "abc"}
     assert adapted.name == "rich"
 

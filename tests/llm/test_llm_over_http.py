@@ -271,10 +271,7 @@ def test_one_model_serves_several_event_loops(serve: Serve):
 
 def test_unknown_keywords_go_into_the_request(serve: Serve, mode: str):
     server = serve(["x"])
-    ask(
-        mode,
-        model_at(server, foo={"bar": 1}, temperature=0.5, max_tokens=7, seed=3, extra_headers={"X-Team": "a"}),
-    )
+    ask(mode, model_at(server, foo={"bar": 1}, temperature=0.5, max_tokens=7, seed=3, extra_headers={"X-Team": "a"}))
     sent = server.bodies[0]
     assert (sent["foo"], sent["temperature"], sent["max_tokens"], sent["seed"]) == ({"bar": 1}, 0.5, 7, 3)
     assert server.requests[0].headers["x-team"] == "a"
@@ -334,11 +331,7 @@ def test_call_performs_the_function_that_was_called(serve: Serve):
     assert llm.call("x", tools=tools, available_functions={"add": add_one}) == "5"
     assert asyncio.run(llm.acall("x", tools=tools, available_functions={"add": add})) == "6"
     result: Any = llm.call("x", tools=tools)
-    assert (result[0].function.name, result[0].function.arguments, result[0].id) == (
-        "add",
-        '{"a": 4}',
-        "call_0_add",
-    )
+    assert (result[0].function.name, result[0].function.arguments, result[0].id) == ("add", '{"a": 4}', "call_0_add")
     with pytest.raises(ToolFailed, match="available_functions` has `sub`"):
         llm.call("x", tools=tools, available_functions={"sub": print})
 

@@ -228,11 +228,7 @@ def test_an_unknown_name_lists_the_choices():
     ],
 )
 def test_a_prefix_that_is_no_provider_is_named_when_the_environment_names_the_server(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    name: str,
-    keywords: dict[str, Any],
-    warned: bool,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str, keywords: dict[str, Any], warned: bool
 ):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://b/v1")
     assert LLM(name, **keywords).provider == "openai"

@@ -37,10 +37,7 @@ def patient(server: OpenAIServer, waits: list[float]) -> RetryingModel:
 
 
 def ask(mode: Mode, model: RetryingModel) -> str:
-    reply = mode.run(
-        lambda: model.complete(ASK, (), (), {}),
-        lambda: model.acomplete(ASK, (), (), {}),
-    )
+    reply = mode.run(lambda: model.complete(ASK, (), (), {}), lambda: model.acomplete(ASK, (), (), {}))
     return str(reply["content"])
 
 

@@ -10,13 +10,7 @@ import pytest
 from crewgraph.errors import StorageError
 from crewgraph.events import BaseEvent
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
-from crewgraph.memory.kinds import (
-    EntityMemory,
-    ExternalMemory,
-    LongTermMemory,
-    ShortTermMemory,
-    StoredMemory,
-)
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory, StoredMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
 from crewgraph.testing import record_events
 

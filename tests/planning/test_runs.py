@@ -14,11 +14,7 @@ from waiting import LONG
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanningConfig
-from crewgraph.events.planning import (
-    ObservationEvent,
-    PlanStepCompletedEvent,
-    PlanStepEvent,
-)
+from crewgraph.events.planning import ObservationEvent, PlanStepCompletedEvent, PlanStepEvent
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 

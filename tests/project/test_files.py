@@ -238,11 +238,7 @@ def test_a_value_of_a_wrong_type_is_reported_with_file_line_and_key(
     with pytest.raises(ValidationError) as caught:
         load(CREW, agents=agents, tasks=TASKS).Paper().writer()
     assert [(error["loc"], error["type"], error["msg"]) for error in caught.value.errors()] == [
-        (
-            ("verbose",),
-            "bool_type",
-            "config/agents.yaml:10: `verbose` of `writer`: Input should be a valid boolean",
-        ),
+        (("verbose",), "bool_type", "config/agents.yaml:10: `verbose` of `writer`: Input should be a valid boolean"),
         (
             ("allow_delegation",),
             "bool_parsing",

@@ -132,12 +132,7 @@ def test_a_crews_prompt_file_words_its_prompts(mode: Mode, written: Any):
     second = Agent(role="C", goal="G", backstory="B", llm=llm, tools=[look])
     tasks = [
         Task(description="first {x}", expected_output="E", agent=first),
-        Task(
-            description="second",
-            expected_output="F",
-            agent=second,
-            guardrail=good,
-        ),
+        Task(description="second", expected_output="F", agent=second, guardrail=good),
     ]
     crew = Crew(agents=[first, second], tasks=tasks, prompt_file=written(MARKED))
     mode.kickoff(crew, {"x": "{input}"})

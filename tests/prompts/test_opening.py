@@ -26,10 +26,7 @@ def opening(worked_on: Task, state: dict[str, Any] | None = None) -> list[tuple[
 # ------------------------------------------------------------------------------------------------- whole texts
 def test_a_task_without_tools_word_for_word():
     assert opening(task(agent("42"))) == [
-        (
-            "system",
-            "You are Clerk.\nKnows the files.\n\nYour goal: Be right\n\nReply with the complete result.",
-        ),
+        ("system", "You are Clerk.\nKnows the files.\n\nYour goal: Be right\n\nReply with the complete result."),
         (
             "user",
             "Your task:\nCount the files\n\nExpected result: A number\n"

@@ -5,11 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.agent_adapters import (
-    BaseAgentAdapter,
-    LangGraphAgentAdapter,
-    OpenAIAgentAdapter,
-)
+from crewgraph_compat.stand_ins.agent_adapters import BaseAgentAdapter, LangGraphAgentAdapter, OpenAIAgentAdapter
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from modes import Mode

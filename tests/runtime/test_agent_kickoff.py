@@ -19,9 +19,7 @@ from waiting import BlockedCall
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
-from crewgraph.events import (
-    LLMGuardrailCompletedEvent,
-)
+from crewgraph.events import LLMGuardrailCompletedEvent
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events

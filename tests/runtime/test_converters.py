@@ -134,10 +134,7 @@ def test_a_converter_asks_its_model(mode: Mode):
     assert mode.run(converter.to_pydantic, converter.ato_pydantic) == Point(x=3)
     assert mode.run(converter.to_json, converter.ato_json) == '{"x":3}'
     assert converter.convert() == Point(x=3)
-    assert llm.requests[0].messages == [
-        {"role": "system", "content": "as JSON"},
-        {"role": "user", "content": "three"},
-    ]
+    assert llm.requests[0].messages == [{"role": "system", "content": "as JSON"}, {"role": "user", "content": "three"}]
 
 
 def test_it_asks_again_with_what_was_wrong_as_often_as_it_may():

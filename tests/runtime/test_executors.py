@@ -257,11 +257,7 @@ def search(what: str) -> str:
     [
         (7, {}, r"`agent_executor` is 7, which cannot be called"),
         (dict, {}, r"`agent_executor` is `dict`, which does not know this agent"),
-        (
-            graph_of(strange, state=Strange),
-            {},
-            r"takes none of the available inputs: .*Put a function in front of it",
-        ),
+        (graph_of(strange, state=Strange), {}, r"takes none of the available inputs: .*Put a function in front of it"),
         (fake("x"), {"max_rpm": 7}, r"its `max_rpm` cannot limit the requests of its `agent_executor`"),
         (graph_of(says("x")), {"tools": [search]}, r"its tools \(search\) cannot be passed to its `agent_executor`"),
     ],

@@ -140,10 +140,7 @@ def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
         reported.append(output.raw)
 
     llm = ScriptedLLM(["the report", "the end"])
-    made = crew(
-        task("report", agent(llm), output_file="reports/{name}.md", callback=note),
-        task("end", agent(llm)),
-    )
+    made = crew(task("report", agent(llm), output_file="reports/{name}.md", callback=note), task("end", agent(llm)))
     with pytest.raises(
         OutputNotSaved, match=r"task `report`: its output is finished, but could not be written"
     ) as caught:

@@ -14,19 +14,7 @@ from langchain_core.tools import tool as langchain_tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
-from servers.openai_api import (
-    Answer,
-    OpenAIServer,
-    Request,
-    call,
-    calls,
-    cut,
-    empty,
-    error,
-    garbage,
-    hang,
-    null,
-)
+from servers.openai_api import Answer, OpenAIServer, Request, call, calls, cut, empty, error, garbage, hang, null
 from waiting import LONG
 
 from crewgraph import Crew

@@ -84,10 +84,7 @@ def test_whatever_fails_in_a_task_ends_it_is_told_and_reaches_the_caller(mode: M
         type(event).__name__
         for event in events
         if "Failed" in type(event).__name__ and "LLM" not in type(event).__name__
-    ] == [
-        "TaskFailedEvent",
-        "CrewKickoffFailedEvent",
-    ]
+    ] == ["TaskFailedEvent", "CrewKickoffFailedEvent"]
     assert one.start_time is not None and one.end_time is not None and one.output is None
 
 

@@ -248,12 +248,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _chunks(asked: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:
-    frame = {
-        "id": "chatcmpl-test",
-        "object": "chat.completion.chunk",
-        "created": 0,
-        "model": asked.get("model"),
-    }
+    frame = {"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 0, "model": asked.get("model")}
     message = answer.message
 
     def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:

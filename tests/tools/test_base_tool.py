@@ -133,8 +133,7 @@ def test_run_refuses_arguments_that_do_not_fit_and_does_not_count_the_use(
 
 
 @pytest.mark.parametrize(
-    ("factory", "sync", "later"),
-    [(Search, "q 3", "q 3"), (Asynchronous, "q", "q"), (Both, "sync q", "async q")],
+    ("factory", "sync", "later"), [(Search, "q 3", "q 3"), (Asynchronous, "q", "q"), (Both, "sync q", "async q")]
 )
 def test_every_tool_runs_sync_and_async(factory: Callable[[], BaseTool], sync: str, later: str):
     assert factory().run(query="q") == sync
@@ -189,12 +188,7 @@ def add(a: int, b: int = 1) -> int:
 def test_a_function_becomes_a_tool_with_or_without_a_name():
     named = tool("Adding Machine", result_as_answer=True, max_usage_count=3, once=True)(add)
     assert isinstance(named, Tool)
-    assert (named.name, named.result_as_answer, named.max_usage_count, named.once) == (
-        "Adding Machine",
-        True,
-        3,
-        True,
-    )
+    assert (named.name, named.result_as_answer, named.max_usage_count, named.once) == ("Adding Machine", True, 3, True)
     assert tool(add).name == "add"
     assert tool()(add).name == "add"
     assert tool(result_as_answer=True)(add).result_as_answer is True

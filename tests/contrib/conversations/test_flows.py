@@ -148,10 +148,7 @@ def test_what_a_method_says_itself_is_not_said_twice(mode: Mode):
     turn(shop, mode, "hello")
 
     assert said(shop) == [("user", "hello"), ("assistant", "gladly")]
-    assert [event.payload for event in shop.state.events] == [
-        {"content": "{'a': 1}"},
-        {"content": "gladly", "k": 1},
-    ]
+    assert [event.payload for event in shop.state.events] == [{"content": "{'a': 1}"}, {"content": "gladly", "k": 1}]
     assert [message["content"] for message in shop.build_agent_context("scout")] == ["hello", "gladly", "{'a': 1}"]
 
 

@@ -11,13 +11,7 @@ from pydantic import ValidationError
 
 from contrib.snapshots.killed import Depth, Model, Walk, look
 from crewgraph import Agent, Crew, Task
-from crewgraph.contrib.snapshots import (
-    CheckpointConfig,
-    JsonProvider,
-    RuntimeState,
-    SqliteProvider,
-    apply_checkpoint,
-)
+from crewgraph.contrib.snapshots import CheckpointConfig, JsonProvider, RuntimeState, SqliteProvider, apply_checkpoint
 from crewgraph.errors import DefinitionError
 from crewgraph.events import crewai_event_bus
 from crewgraph.events.checkpoint import (

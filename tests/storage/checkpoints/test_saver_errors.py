@@ -81,10 +81,7 @@ def test_a_database_whose_tables_were_changed_is_reported_as_such(tmp_path: Path
 def test_an_unknown_setting_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="OFF, NORMAL, FULL, EXTRA"):
         SqliteCheckpointer(tmp_path / "runs.sqlite", synchronous="NORMAL; DROP TABLE writes")
-    with (
-        pytest.raises(ValueError, match='"keep_latest" or "delete"'),
-        SqliteCheckpointer(":memory:") as saver,
-    ):
+    with pytest.raises(ValueError, match='"keep_latest" or "delete"'), SqliteCheckpointer(":memory:") as saver:
         saver.prune(["t"], strategy="all")
     with pytest.raises(ValueError, match="thread_id"), SqliteCheckpointer(":memory:") as saver:
         saver.get_tuple({})

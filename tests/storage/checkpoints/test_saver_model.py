@@ -147,12 +147,7 @@ def test_what_stays_reads_as_it_was_put(seed: int, tmp_path: Path):
         check(saver, "t", tree.puts)
     saver.delete_thread("t")
     check(saver, "t", {})
-    assert saver_rows(tmp_path / "runs.sqlite") == {
-        "lineages": 0,
-        "checkpoints": 0,
-        "writes": 0,
-        "payloads": 0,
-    }
+    assert saver_rows(tmp_path / "runs.sqlite") == {"lineages": 0, "checkpoints": 0, "writes": 0, "payloads": 0}
     saver.close()
 
 
@@ -177,12 +172,7 @@ def test_a_checkpoint_put_again_leaves_its_children_as_they_were(tmp_path: Path)
                 "versions_seen": {},
                 "updated_channels": None,
             }
-            saver.put(
-                on("t", checkpoint_ns="", checkpoint_id=parent),
-                checkpoint,
-                {},
-                dict.fromkeys(values, version),
-            )
+            saver.put(on("t", checkpoint_ns="", checkpoint_id=parent), checkpoint, {}, dict.fromkeys(values, version))
 
         put("1", None, {"a": "one", "b": "old", "c": "c" * 500}, "1")
         put("2", "1", {"a": "two", "b": "old", "c": "c" * 500}, "2")

@@ -61,12 +61,7 @@ def test_plain_data_messages_and_langgraphs_own_types_come_back_as_they_were():
 def test_a_dictionary_that_looks_like_a_constructor_stays_a_dictionary():
     lures = [
         {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
-        {
-            "lc": 1,
-            "type": "constructor",
-            "id": ["langchain_core", "messages", "AIMessage"],
-            "kwargs": {"content": "x"},
-        },
+        {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "AIMessage"], "kwargs": {"content": "x"}},
         {"lc": 2, "type": "constructor", "id": ["os", "system"], "args": ["true"]},
     ]
     with SqliteCheckpointer(":memory:") as saver:
@@ -136,10 +131,7 @@ def test_a_tampered_value_runs_nothing(attack: str, tmp_path: Path):
             assert str(file) in str(error) and "damaged" in str(error)
         else:
             assert stored is not None
-            values = [
-                stored.checkpoint["channel_values"]["c"],
-                *[value for *_, value in stored.pending_writes or ()],
-            ]
+            values = [stored.checkpoint["channel_values"]["c"], *[value for *_, value in stored.pending_writes or ()]]
             assert all(os.environ["PATH"] not in str(value) for value in values)
             assert not any(callable(value) for value in values)
     assert not touched.exists()
