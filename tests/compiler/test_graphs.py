@@ -1,6 +1,5 @@
 """The graphs of sequential crews: their shapes, and how they run."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -223,18 +222,6 @@ def test_a_listed_context_is_reported_in_its_own_order(mode: Mode):
     a, b = step("a", agent("a")), step("b", agent("b"))
     output = mode.kickoff(crew(a, b, step("c", reader, context=[b, a])))
     assert output.raw == "<b\n\n----------\n\na>"
-
-
-def test_asynchronous_tasks_really_run_at_the_same_time(mode: Mode):
-    together = threading.Barrier(3, timeout=10)
-
-    def wait(_: Any) -> str:
-        together.wait()
-        return "met"
-
-    worker = agent(wait)
-    output = mode.kickoff(crew(beside("a", worker), beside("b", worker), beside("c", worker), step("d")))
-    assert raws(output) == ["met", "met", "met", "done"]
 
 
 # ------------------------------------------------------------------------------------------------- conditions

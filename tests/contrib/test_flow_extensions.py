@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import crewgraph
 from crewgraph.extensions import EXTENSIONS, extension
-
-ROOT = Path(crewgraph.__file__).parent
 
 LOADED = "\nimport sys\nprint([name for name in sys.modules if name.startswith('crewgraph.contrib')])\n"
 

@@ -915,7 +915,7 @@ def event_handlers(use: Use) -> None:
     with crewai_event_bus.scoped_handlers():
         Listener()
         use.crew(crew_of())
-        crewai_event_bus.flush(5)
+        crewai_event_bus.flush(60)
         assert use.calls == ["noted"]
 
 
@@ -928,7 +928,7 @@ def stream_sinks(use: Use) -> None:
     token = add_stream_sink(use.fn(noted))
     try:
         use.crew(crew_of())
-        crewai_event_bus.flush(5)
+        crewai_event_bus.flush(60)
         assert use.calls
     finally:
         reset_stream_sinks(token)

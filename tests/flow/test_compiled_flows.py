@@ -75,16 +75,6 @@ def test_a_server_gives_a_graph_its_checkpointer(mode: Mode, graph: Any, how: st
     assert mode.state(served, at("a")).values["progress"]["last"] == "end#1"
 
 
-@pytest.mark.parametrize("how", ["copied", "set"])
-def test_no_run_sees_what_another_one_was_given(mode: Mode, graph: Any, how: str):
-    served = with_saver(graph, how)
-    first = mode.invoke(served, {"inputs": {"secret": "of a"}}, at("a"))
-    for thread in ("a", "b"):
-        other = mode.invoke(served, {"inputs": {}}, at(thread))
-        assert "secret" not in other["state"]
-        assert (other["output"], other["state"]["id"] != first["state"]["id"]) == (1, True)
-
-
 class Trip(BaseModel):
     id: str = ""
     port: str

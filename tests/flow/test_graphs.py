@@ -1,7 +1,5 @@
 """Flows as LangGraph graphs: nodes of other graphs, breakpoints, edits, drawings."""
 
-from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import pytest
@@ -77,29 +75,12 @@ def test_a_compiled_flow_is_given_inputs_and_gives_state_and_output(mode: Mode):
     assert given == {"state": {"id": "mine", "x": 5, "y": 10}, "output": 10}
 
 
-@dataclass
-class Tide:
-    day: date
-
-
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_flow_is_a_node_of_another_graph(mode: Mode, stored: bool):
     graph = around(Sums(), InMemorySaver() if stored else None)
     given = mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)
     assert (given["output"], given["after"], given["state"]["x"]) == (4, [4], 2)
     assert sorted(done) == ["beside", "first", "last", "twice"]
-
-
-def test_a_flow_asks_through_the_graph_around_it(mode: Mode):
-    class Asks(Flow[dict[str, Any]]):
-        @start()
-        def greet(self) -> str:
-            return f"hello {self.ask('Who?')}"
-
-    graph = around(Asks(), InMemorySaver())
-    stopped = mode.invoke(graph, {"inputs": {}}, CONFIG)
-    assert stopped["__interrupt__"][0].value["questions"][0]["message"] == "Who?"
-    assert mode.invoke(graph, Command(resume="Anna"), CONFIG)["after"] == ["hello Anna"]
 
 
 def test_a_run_stops_before_a_method_and_continues_with_another_state(mode: Mode):

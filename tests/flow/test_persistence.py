@@ -190,27 +190,6 @@ class Shelf(FlowPersistence):
         return next((state for name, _, state in reversed(self.retained) if name == flow_uuid), None)
 
 
-def test_a_custom_backend_is_given_each_state_and_asked_for_it(mode: Mode, saver: SqliteCheckpointer):
-    shelf = Shelf()
-
-    class Counting(Flow[dict[str, Any]]):
-        @start()
-        def count(self) -> int:
-            self.state["n"] = self.state.get("n", 0) + 1
-            return self.state["n"]
-
-        @listen(count)
-        def reported(self) -> int:
-            return self.state["n"]
-
-    flow = Counting(persistence=shelf, checkpointer=saver)
-    assert kickoff(mode, flow) == 1
-    assert [(method, state["n"]) for _, method, state in shelf.retained] == [("count", 1), ("reported", 1)]
-    elsewhere = Counting(persistence=shelf, checkpointer=saver)
-    saver.delete_thread(flow.flow_id)
-    assert kickoff(mode, elsewhere, {"id": flow.flow_id}) == 2
-
-
 def test_saves_of_chosen_methods_are_reported(
     mode: Mode, saver: SqliteCheckpointer, capsys: pytest.CaptureFixture[str]
 ):

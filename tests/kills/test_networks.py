@@ -88,7 +88,7 @@ def test_a_claim_outlives_what_ends_idle_sessions(dsn: str, forgets: str):
         claim = claims.claim("t")
         if forgets == "the network":
             proxy.cut()
-            wait_until(lambda: claims_of(server) == 1, 30)  # it is locked again while nobody asks
+            wait_until(lambda: claims_of(server) == 1)  # it is locked again while nobody asks
             wait_until(lambda: locks_of(server) == 1)
         else:
             time.sleep(1)

@@ -13,6 +13,7 @@ from typing import Any
 import openai
 import pytest
 from langchain_openai import ChatOpenAI
+from waiting import LONG
 
 from crewgraph import LLM
 from crewgraph.core.outages import is_outage
@@ -116,7 +117,7 @@ def test_the_total_time_ends_an_answer_that_does_not_end(
     server, began = serve(sends), time.monotonic()
     with pytest.raises(AnswerTimeout, match="had not finished its answer after 0.5 seconds.*LLM\\(timeout=") as caught:
         ask(mode, LLM("openai/slow", base_url=server.url, api_key="k", timeout=0.5, **words))
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < LONG
     assert server.requests <= 1  # another would be paid for again
     assert "`slow` at http://127.0.0.1:" in str(caught.value)
     assert isinstance(caught.value, openai.APITimeoutError) and is_outage(caught.value)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -15,7 +15,7 @@ import processes
 import pytest
 from modes import Mode
 from runtime.parts import agent, asked, crew, task
-from servers.mcp_process import RunningServer, calls, over_stdio, running
+from servers.mcp_process import calls, over_stdio, running
 from servers.mcp_server import PICTURE, PROGRAM
 from waiting import wait_until
 
@@ -41,7 +41,6 @@ from crewgraph.tools.mcp import (
 
 DEPTH = ToolUse("depth", {"place": "Brest"})
 NAMES = ["depth", "note", "register", "picture", "sound", "fail", "wait", "end"]
-Served = Callable[[str], RunningServer]
 
 
 @pytest.fixture

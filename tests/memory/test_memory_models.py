@@ -17,7 +17,6 @@ PLACE = {
     "importance": 0.8,
     "extracted_metadata": {"entities": ["Brest"], "dates": None, "topics": "tide"},
 }
-KEEP: dict[str, Any] = {"actions": [], "insert_new": True}
 
 
 def memory_of(llm: Any, **words_given: Any) -> Memory:

@@ -1,12 +1,12 @@
 """Forks: new runs of a crew that start at an earlier point of a run."""
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
-from waiting import wait_until_async
+from waiting import stored_channels, wait_until_async
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import DefinitionError, RunError, UnknownTask
@@ -149,15 +149,16 @@ def test_asynchronous_task_completed_in_parallel_to_a_failed_one_keeps_its_outpu
     @tool
     async def wait() -> str:
         """Wait until the other one is done."""
-        await wait_until_async(lambda: team.tasks[0].output)
-        await asyncio.sleep(0.3)  # and its output is kept by then
+        await wait_until_async(lambda: "a" in stored_channels(saver, "t"))
         return "waited"
 
     failing = ScriptedLLM([ToolUse("wait", {}), ConnectionError("down"), "b at last"])
     worker, broken = agent(llm), agent(failing, role="other", tools=[wait])
-    team = crew(task("a", worker, async_execution=True), task("b", broken, async_execution=True), task("last", worker))
+    saver = InMemorySaver()
+    tasks = task("a", worker, async_execution=True), task("b", broken, async_execution=True), task("last", worker)
+    team = crew(*tasks, checkpointer=saver)
     with pytest.raises(ConnectionError):
-        mode.kickoff(team)
+        mode.kickoff(team, thread_id="t")
     assert raws(forked(mode, team, "b")) == ["a1", "b at last", "last1"]
 
 

@@ -94,20 +94,6 @@ def test_a_question_in_a_crew_kicked_off_in_a_node_is_asked_by_the_graph_around_
     assert [event.type for event in events if "fail" in event.type or "error" in event.type] == []
 
 
-def test_questions_of_parallel_calls_are_answered_one_after_the_other_each_with_its_own_answer(mode: Mode):
-    calls = [ToolUse("ask", {"question": question}) for question in ("one?", "two?", "three?")]
-    made, llm = asking(calls, "done", native=True)
-    graph = mode.compile(made, checkpointer=InMemorySaver())
-    state = mode.invoke(graph, {"inputs": {}}, AT)
-    for _ in range(3):
-        question = state["__interrupt__"][0]
-        state = mode.invoke(graph, Command(resume={question.id: f"yes to {question.value}"}), AT)
-    assert state["asks"]["raw"] == "done"
-    answers = [message["content"] for message in llm.requests[1].messages if message["role"] == "tool"]
-    assert answers == ["they said yes to one?", "they said yes to two?", "they said yes to three?"]
-    assert len(llm.requests) == 2
-
-
 def test_a_question_where_nothing_is_kept_is_refused_with_the_reason(mode: Mode):
     made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
     with pytest.raises(RunError, match=r"crew `crew` asks a person: May I\?\. .* leave `checkpointer=False` out"):

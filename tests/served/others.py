@@ -62,7 +62,7 @@ class _Server:
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(20)
+        self.process.wait(60)
 
     @property
     def notes(self) -> list[str]:

@@ -171,4 +171,4 @@ def any_host(pages: dict[str, Any], folder: Path) -> Generator[AnyHost]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join(60)

@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-import crewgraph
 from crewgraph import Agent
 from crewgraph.contrib.snapshots import CheckpointConfig
 from crewgraph.extensions import EXTENSIONS, extension
-
-ROOT = Path(crewgraph.__file__).parent
 
 RUNS = """
 import sys
