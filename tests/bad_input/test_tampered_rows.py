@@ -17,8 +17,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from langgraph.graph import START, StateGraph
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from runtime.parts import agent, crew, task
 from storage.checkpoints.saver_graphs import on
@@ -289,11 +289,7 @@ def test_a_saver_that_is_shared_with_another_graph_stays_as_it_is():
 
     saver = Counting()
     serde = saver.serde
-    graph = StateGraph(State)
-    graph.add_node("ulm", lambda state: {"town": Town("Ulm")})
-    graph.add_edge(START, "ulm")
-    graph.add_edge("ulm", END)
-    own = graph.compile(checkpointer=saver)
+    own = graph_of(State, {"ulm": lambda state: {"town": Town("Ulm")}}, checkpointer=saver)
     own.invoke({}, cast("Any", on("own")))
     worker = agent(ScriptedLLM(["done"], repeat_last=True))
     team = crew(task("first", worker))

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 from compiler.body_runner import agent, always, task
-from langgraph.graph import START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from typing_extensions import TypedDict
 
 import crewgraph.compiler.crew.graph as sequential
@@ -171,10 +170,7 @@ def test_a_node_of_a_larger_graph_takes_its_inputs_from_the_state_of_that_graph(
         messages: list[str]
         write: dict[str, Any]
 
-    outer: Any = StateGraph(Larger)
-    outer.add_node("crew", about_topics().compile())
-    outer.add_edge(START, "crew")
-    graph: Any = outer.compile()
+    graph: Any = graph_of(Larger, {"crew": about_topics().compile()})
     state = {"inputs": {"topic": "rain", "place": "Brest"}, "messages": ["hi"]}
     assert mode.invoke(graph, state)["write"]["raw"] == "saw rain"
 
@@ -185,11 +181,8 @@ def test_a_state_around_a_crew_that_has_its_input_where_the_crew_writes_is_refus
 
     clerk = agent(always("done"))
     text = Task(name="write", description="{write}", expected_output="A text", agent=clerk)
-    outer: Any = StateGraph(Larger)
-    outer.add_node("crew", Crew(agents=[clerk], tasks=[text]).compile())
-    outer.add_edge(START, "crew")
     with pytest.raises(MissingInput, match="The crew writes its own result to `write`: give the state `inputs`"):
-        mode.invoke(outer.compile(), {"write": "rain"})
+        mode.invoke(graph_of(Larger, {"crew": Crew(agents=[clerk], tasks=[text]).compile()}), {"write": "rain"})
 
 
 # ------------------------------------------------------------------------------------------------------- order

@@ -7,9 +7,8 @@ from typing import Any, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from waiting import LONG
 
@@ -248,10 +247,7 @@ def _leave(_: Any) -> Any:
 
 
 def _leaving() -> Any:
-    graph: Any = StateGraph(cast("Any", dict))
-    graph.add_node("leave", _leave)
-    graph.add_edge(START, "leave")
-    return graph.compile()
+    return graph_of(cast("Any", dict), {"leave": _leave})
 
 
 def test_a_graph_inside_a_method_that_leaves_for_the_graph_around_it_ends_no_flow_silently(mode: Mode):

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
@@ -192,13 +191,7 @@ def after(state: Page) -> Page:
 
 
 def parent(**wishes: Any) -> Any:
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Page)
-    builder.add_node("flow", Asks().compile())
-    builder.add_node("after", after)
-    builder.add_edge(START, "flow")
-    builder.add_edge("flow", "after")
-    builder.add_edge("after", END)
-    return builder.compile(**wishes)
+    return graph_of(Page, {"flow": Asks().compile(), "after": after}, **wishes)
 
 
 def test_a_question_inside_a_flow_is_answered_through_the_parent(mode: Mode):
@@ -370,10 +363,7 @@ def _invokes(state: Asked) -> Asked:
 
 
 def _around(node: Any, checkpointer: Any = None) -> Any:
-    graph: Any = StateGraph(Asked)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    return graph.compile(checkpointer=checkpointer)
+    return graph_of(Asked, {"node": node}, checkpointer=checkpointer)
 
 
 def test_a_question_that_cannot_wait_is_answered_with_what_helps_where_the_flow_runs(mode: Mode):

@@ -6,9 +6,9 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import InvalidUpdateError
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START
 from langgraph.types import Command
-from modes import Mode
+from modes import Mode, graph_of
 from typing_extensions import TypedDict
 
 from crewgraph.errors import CompileError, RunError
@@ -58,13 +58,7 @@ def after(state: Outer) -> Outer:
 
 
 def around(flow: "Flow[Any]", checkpointer: Any = None) -> Any:
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(Outer)
-    graph.add_node("flow", flow.compile())
-    graph.add_node("after", after)
-    graph.add_edge(START, "flow")
-    graph.add_edge("flow", "after")
-    graph.add_edge("after", END)
-    return graph.compile(checkpointer=checkpointer)
+    return graph_of(Outer, {"flow": flow.compile(), "after": after}, checkpointer=checkpointer)
 
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
@@ -255,11 +249,8 @@ def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_custom_n
     async def asailed(state: Sailed, config: RunnableConfig) -> Sailed:
         return {"reported": (await trip.ainvoke({"inputs": {"port": state.get("town")}}, config))["output"]}
 
-    graph = StateGraph(Sailed)
-    graph.add_node("sailed", asailed if mode.asynchronous else sailed)
-    graph.add_edge(START, "sailed")
-    graph.add_edge("sailed", END)
-    assert mode.invoke(graph.compile(), {"town": "Brest"})["reported"] == "to Brest"
+    graph = graph_of(Sailed, {"sailed": asailed if mode.asynchronous else sailed})
+    assert mode.invoke(graph, {"town": "Brest"})["reported"] == "to Brest"
 
 
 @pytest.mark.parametrize("goto", ["last", "first", "__wait__"])

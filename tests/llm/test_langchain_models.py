@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_openai import ChatOpenAI
-from langgraph.graph import END, START, StateGraph
+from modes import graph_of
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, calls, error, text
 from typing_extensions import TypedDict
@@ -259,18 +259,14 @@ class State(TypedDict, total=False):
     said: str
 
 
-def graph_of(model: Model, mode: str) -> Any:
+def speaking(model: Model, mode: str) -> Any:
     def speak(state: State, config: RunnableConfig) -> State:
         return {"said": str(model.complete(ASK, (), (), config)["content"])}
 
     async def aspeak(state: State, config: RunnableConfig) -> State:
         return {"said": str((await model.acomplete(ASK, (), (), config))["content"])}
 
-    graph: Any = StateGraph(State)
-    graph.add_node("speak", speak if mode == "sync" else aspeak)
-    graph.add_edge(START, "speak")
-    graph.add_edge("speak", END)
-    return graph.compile()
+    return graph_of(State, {"speak": speak if mode == "sync" else aspeak})
 
 
 def streamed(graph: Any, mode: str) -> list[str]:
@@ -284,7 +280,7 @@ def streamed(graph: Any, mode: str) -> list[str]:
 
 def test_tokens_stream_out_of_a_graph(serve: Serve, mode: str):
     llm = LLM("openai/test", base_url=serve(["one two three"]).url)
-    pieces = [piece for piece in streamed(graph_of(as_model(llm), mode), mode) if piece]
+    pieces = [piece for piece in streamed(speaking(as_model(llm), mode), mode) if piece]
     assert pieces == ["one", " two", " three"]
     assert llm.get_token_usage_summary().completion_tokens == 3
 

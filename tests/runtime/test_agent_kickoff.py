@@ -9,9 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 from waiting import BlockedCall
@@ -199,11 +198,7 @@ def around(work: Any, saver: Any) -> Any:
     def node(state: State) -> State:
         return {"text": work()}
 
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    graph.add_edge("node", END)
-    return graph.compile(checkpointer=saver)
+    return graph_of(State, {"node": node}, checkpointer=saver)
 
 
 def test_in_a_node_it_is_a_part_of_that_graph(mode: Mode, tmp_path: Path):

@@ -4,9 +4,8 @@ from typing import Any, TypedDict
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
-from modes import Mode
+from modes import Mode, graph_of
 
 from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import RunError
@@ -82,10 +81,7 @@ def test_a_question_in_a_crew_kicked_off_in_a_node_is_asked_by_the_graph_around_
     async def anode(_: Outer) -> Outer:
         return {"answer": ", ".join(one.raw for one in (await made.akickoff()).tasks_output)}
 
-    graph: Any = StateGraph(Outer)
-    graph.add_node("crew", anode if mode.asynchronous else node)
-    graph.add_edge(START, "crew")
-    compiled = graph.compile(checkpointer=InMemorySaver())
+    compiled = graph_of(Outer, {"crew": anode if mode.asynchronous else node}, checkpointer=InMemorySaver())
     with record_events() as events:
         stopped = mode.invoke(compiled, {"answer": ""}, AT)
         assert [one.value for one in stopped["__interrupt__"]] == ["May I?"]

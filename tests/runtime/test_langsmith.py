@@ -11,8 +11,7 @@ from typing import Any, TypedDict
 import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from servers.langsmith_api import LangSmithServer, traced
 from servers.openai_api import OpenAIServer, call, text
 
@@ -166,11 +165,12 @@ def test_a_kickoff_in_a_node_is_nested_below_that_node(mode: Mode, apart: bool, 
     async def awrite(state: Page) -> Page:
         return {"text": (await team.akickoff(**options)).raw}
 
-    outer = StateGraph(Page)
-    outer.add_node("write", awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw})
-    outer.add_edge(START, "write")
-    outer.add_edge("write", END)
-    app = outer.compile(checkpointer=InMemorySaver(), name="pages")
+    app = graph_of(
+        Page,
+        {"write": awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw}},
+        checkpointer=InMemorySaver(),
+        name="pages",
+    )
     mode.invoke(app, {"inputs": {}}, {"configurable": {"thread_id": "t"}})
     assert langsmith.tree() == f"pages [chain]\n  write [chain]\n    Crew: inner [chain]\n{deeper(TEXT_TREE)}"
 

@@ -8,9 +8,9 @@ from typing import Any, TypedDict, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from waiting import LONG
 
@@ -38,11 +38,7 @@ def two(llm: ScriptedLLM, **more: Any) -> Crew:
 
 
 def parent(node: Any, **compile: Any) -> Any:
-    graph: Any = StateGraph(Outer)
-    graph.add_node("crew", node)
-    graph.add_edge(START, "crew")
-    graph.add_edge("crew", END)
-    return graph.compile(**compile)
+    return graph_of(Outer, {"crew": node}, **compile)
 
 
 def test_a_compiled_crew_is_a_node_of_another_graph(mode: Mode):
@@ -68,10 +64,7 @@ class Declared:
 
 
 def around(state: type[Any], node: Any) -> Any:
-    graph: Any = StateGraph(state)
-    graph.add_node("inner", node)
-    graph.add_edge(START, "inner")
-    return graph.compile()
+    return graph_of(state, {"inner": node})
 
 
 @pytest.mark.parametrize("state", [Typed, Modelled, Declared])
@@ -367,10 +360,7 @@ def _leave(_: Any) -> Any:
 
 
 def _leaving() -> Any:
-    graph: Any = StateGraph(cast("Any", dict))
-    graph.add_node("leave", _leave)
-    graph.add_edge(START, "leave")
-    return graph.compile()
+    return graph_of(cast("Any", dict), {"leave": _leave})
 
 
 def _call_leaving(_: Any) -> None:

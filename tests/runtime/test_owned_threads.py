@@ -22,8 +22,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from psycopg import connect
 from servers.postgres import Postgres
 from waiting import LONG, wait_until
@@ -471,11 +470,7 @@ class Outer(TypedDict, total=False):
 
 
 def _around(graph: Any) -> Any:
-    outer = StateGraph(Outer)
-    outer.add_node("inner", graph)
-    outer.add_edge(START, "inner")
-    outer.add_edge("inner", END)
-    return outer.compile(checkpointer=InMemorySaver())
+    return graph_of(Outer, {"inner": graph}, checkpointer=InMemorySaver())
 
 
 @pytest.mark.parametrize("config", [None, {}, {"configurable": {}}, {"configurable": {"thread_id": None}}])

@@ -10,8 +10,7 @@ from typing import Any, TypedDict, TypeVar
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, call
 from waiting import LONG
@@ -237,11 +236,7 @@ def test_a_stream_in_a_node_is_a_part_of_the_graph_around_it(mode: Mode):
     async def awrite(state: Page) -> Page:
         return {"text": of(Finished, [item async for item in team.astream()])[0].output.raw}
 
-    graph: Any = StateGraph(Page)
-    graph.add_node("write", awrite if mode.asynchronous else write)
-    graph.add_edge(START, "write")
-    graph.add_edge("write", END)
-    app = graph.compile(checkpointer=InMemorySaver())
+    app = graph_of(Page, {"write": awrite if mode.asynchronous else write}, checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
     with pytest.raises(ConnectionError):
         mode.invoke(app, {}, config)

@@ -12,8 +12,8 @@ from langchain_core.tools import BaseTool as LangChainBaseTool
 from langchain_core.tools import InjectedToolArg, StructuredTool, Tool
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
+from modes import graph_of
 from waiting import LONG
 
 from crewgraph.core import protocols
@@ -350,8 +350,4 @@ def test_an_interrupt_of_langgraph_passes_through_and_is_answered(source: str):
 
 
 def _graph(body: Any) -> Any:
-    graph: Any = StateGraph(State)
-    graph.add_node("ask", body)
-    graph.add_edge(START, "ask")
-    graph.add_edge("ask", END)
-    return graph.compile(checkpointer=InMemorySaver())
+    return graph_of(State, {"ask": body}, checkpointer=InMemorySaver())

@@ -10,8 +10,8 @@ import pytest
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from langgraph.types import Command
+from modes import graph_of
 from storage.checkpoints.saver_graphs import MODES, Mode, State, chain, describe, looped, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -30,10 +30,7 @@ def talking(saver: BaseCheckpointSaver[Any]) -> Any:
     def speak(state: State) -> State:
         return {"said": [f"turn {state.get('turns', 0)}"], "turns": 1}
 
-    builder: Any = StateGraph(Talk)
-    builder.add_node("speak", speak)
-    builder.add_edge(START, "speak")
-    return builder.compile(checkpointer=saver)
+    return graph_of(Talk, {"speak": speak}, checkpointer=saver)
 
 
 def talked(saver: BaseCheckpointSaver[Any], turns: int, mode: Mode, thread: str = "t") -> Any:
