@@ -47,16 +47,10 @@ STORED: dict[str, tuple[str, ...]] = {
     "CVE-2025-64439": ("json constructor", "json method"),
     "CVE-2026-48775": ("json constructor", "json secret"),
     "CVE-2026-28277": (
-        "arguments",
-        "named arguments",
-        "one argument",
-        "method that runs",
-        "popen",
-        "nested",
-        "pydantic",
+        "arguments", "named arguments", "one argument", "method that runs", "popen", "nested", "pydantic",
     ),
     "pickle": ("pickle", "array"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

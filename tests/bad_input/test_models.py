@@ -50,19 +50,8 @@ class Tides:
 
 
 NO_MODELS: list[Any] = [
-    5,
-    True,
-    b"gpt-4o",
-    object(),
-    Tides(),
-    Tides,
-    str.upper,
-    [],
-    [Tides()],
-    {},
-    {"model": 5},
-    {"temperature": 1},
-]
+    5, True, b"gpt-4o", object(), Tides(), Tides, str.upper, [], [Tides()], {}, {"model": 5}, {"temperature": 1},
+]  # fmt: skip
 FIELDS_OF_AGENTS = ("llm", "function_calling_llm")
 FIELDS_OF_CREWS = ("manager_llm", "function_calling_llm", "planning_llm", "chat_llm")
 

@@ -56,12 +56,9 @@ def test_an_empty_context_is_no_context(nothing: Any):
 
 def test_asynchronous_tasks_have_no_context_that_they_do_not_name():
     tasks = [
-        step("a"),
-        step("b", async_execution=True),
-        step("c", async_execution=True),
-        step("d"),
+        step("a"), step("b", async_execution=True), step("c", async_execution=True), step("d"),
         step("e", async_execution=True),
-    ]
+    ]  # fmt: skip
     assert sources(*tasks) == {"a": (), "b": (), "c": (), "d": ("a", "b", "c"), "e": ()}
 
 

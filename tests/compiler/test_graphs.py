@@ -60,24 +60,14 @@ def test_tasks_run_in_order():
 
 def test_asynchronous_tasks_run_in_parallel_and_the_next_waits_for_all():
     assert drawn(step("a"), beside("b"), beside("c"), step("d")) == [
-        "__start__ --> a",
-        "a --> b",
-        "a --> c",
-        "b --> d",
-        "c --> d",
-        "d --> __end__",
-    ]
+        "__start__ --> a", "a --> b", "a --> c", "b --> d", "c --> d", "d --> __end__",
+    ]  # fmt: skip
 
 
 def test_a_conditional_task_is_a_conditional_edge_to_it_or_past_it():
     assert drawn(step("a"), perhaps("b"), step("c")) == [
-        "__start__ --> a",
-        "a -.-> b",
-        "a -.-> skip\\20b",
-        "b --> c",
-        "skip\\20b --> c",
-        "c --> __end__",
-    ]
+        "__start__ --> a", "a -.-> b", "a -.-> skip\\20b", "b --> c", "skip\\20b --> c", "c --> __end__",
+    ]  # fmt: skip
 
 
 def test_the_graph_of_a_crew_takes_inputs_and_gives_the_outputs_by_task(mode: Mode):

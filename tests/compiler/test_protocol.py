@@ -158,15 +158,10 @@ def test_an_answer_before_an_action_is_the_answer():
 @pytest.mark.parametrize(
     "text",
     [
-        "my final answer: is a phrase here",
-        "Actions: speak louder than words",
-        "Action items: none",
-        "An Action: plan",
-        "The observation: it rains",
-        "Call to action: vote",
-        "| Action: | Input |",
+        "my final answer: is a phrase here", "Actions: speak louder than words", "Action items: none",
+        "An Action: plan", "The observation: it rains", "Call to action: vote", "| Action: | Input |",
     ],
-)
+)  # fmt: skip
 def test_text_that_merely_holds_the_words_is_an_answer(text: str):
     assert answer(text) == text
 

@@ -81,15 +81,10 @@ def test_forms_of_a_plan_that_is_ready(reply: str, plan: str):
 @pytest.mark.parametrize(
     "reply",
     [
-        "Do it.",
-        "It is ready when it is ready.",
-        "NOT READY",
-        "NOT-READY",
-        '{"plan": "x", "ready": false}',
-        '{"plan": 1}',
-        "[]",
+        "Do it.", "It is ready when it is ready.", "NOT READY", "NOT-READY", '{"plan": "x", "ready": false}',
+        '{"plan": 1}', "[]",
     ],
-)
+)  # fmt: skip
 def test_forms_of_a_plan_that_is_not(reply: str):
     assert run_task(planning(reply, READY, "7")).effects.count("model") == 3
 

@@ -62,14 +62,9 @@ def test_usage_adds_up():
         UsageMetrics(prompt_tokens=1, cached_prompt_tokens=1, total_tokens=1, successful_requests=1)
     )
     assert total.model_dump() == {
-        "total_tokens": 6,
-        "prompt_tokens": 4,
-        "cached_prompt_tokens": 1,
-        "completion_tokens": 2,
-        "reasoning_tokens": 0,
-        "cache_creation_tokens": 0,
-        "successful_requests": 2,
-    }
+        "total_tokens": 6, "prompt_tokens": 4, "cached_prompt_tokens": 1, "completion_tokens": 2,
+        "reasoning_tokens": 0, "cache_creation_tokens": 0, "successful_requests": 2,
+    }  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------------------- plain data

@@ -14,15 +14,9 @@ from parity.model import ScriptedModel, literal, plain_name
 from servers.openai_api import OpenAIServer
 
 __all__ = [
-    "ROOT",
-    "Comparison",
-    "ComparisonRunner",
-    "Requests",
-    "comparison_runner",
-    "difference",
-    "job_process",
+    "ROOT", "Comparison", "ComparisonRunner", "Requests", "comparison_runner", "difference", "job_process",
     "run_job",
-]
+]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent.parent
 _HERE = Path(__file__).parent

@@ -191,12 +191,9 @@ def test_a_drawing_shows_the_flow_and_not_its_machinery():
     assert [name for name in drawn.nodes] == ["__start__", "work", "judge", "end", "__end__"]
     edges = {(edge.source, edge.target, edge.data) for edge in drawn.edges}
     assert edges == {
-        ("__start__", "work", None),
-        ("work", "judge", None),
-        ("judge", "work", "again"),
-        ("judge", "end", "enough"),
-        ("end", "__end__", None),
-    }
+        ("__start__", "work", None), ("work", "judge", None), ("judge", "work", "again"),
+        ("judge", "end", "enough"), ("end", "__end__", None),
+    }  # fmt: skip
     inside = around(Loop()).get_graph(xray=True)
     assert "flow:judge" in inside.nodes and not any("wait" in name for name in inside.nodes)
 

@@ -54,14 +54,10 @@ def test_plotted_flow(mode: Mode, flag: bool, handler: str):
 def test_plotted_flow_is_drawn_as_it_is_written():
     edges = {(edge.source, edge.target, edge.data) for edge in PlottedFlow().compile().get_graph().edges}
     assert edges == {
-        ("__start__", "init", None),
-        ("init", "process", "start"),
-        ("process", "decide", "processed"),
-        ("decide", "handle_a", "path_a"),
-        ("decide", "handle_b", "path_b"),
-        ("handle_a", "__end__", None),
+        ("__start__", "init", None), ("init", "process", "start"), ("process", "decide", "processed"),
+        ("decide", "handle_a", "path_a"), ("decide", "handle_b", "path_b"), ("handle_a", "__end__", None),
         ("handle_b", "__end__", None),
-    }
+    }  # fmt: skip
 
 
 class ConditionalFlow(Flow):

@@ -173,12 +173,9 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
     ]
     kinds: list[Any] = [type(item) for item in as_sources(sources)]
     assert kinds == [
+        StringKnowledgeSource, TextFileKnowledgeSource, MarkdownKnowledgeSource, URLKnowledgeSource,
         StringKnowledgeSource,
-        TextFileKnowledgeSource,
-        MarkdownKnowledgeSource,
-        URLKnowledgeSource,
-        StringKnowledgeSource,
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

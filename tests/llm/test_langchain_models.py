@@ -216,16 +216,12 @@ def test_content_blocks_and_provider_data_become_plain_data():
         "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}],
         "tool_calls": [],
         "usage": {
-            "prompt_tokens": 10,
-            "completion_tokens": 5,
-            "total_tokens": 15,
-            "cached_prompt_tokens": 4,
-            "reasoning_tokens": 3,
-            "cache_creation_tokens": 2,
+            "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "cached_prompt_tokens": 4,
+            "reasoning_tokens": 3, "cache_creation_tokens": 2,
         },
         "extra": {"signature": "abc"},
         "metadata": {},
-    }
+    }  # fmt: skip
     again: list[Message] = [*ASK, {"role": "assistant", "content": reply["content"], "extra": reply["extra"]}, *ASK]
     assert adapted.complete(again, (), (), {})["extra"] == {"signature": "abc"}
     assert adapted.name == "rich"

@@ -61,15 +61,11 @@ def test_text_and_usage_come_back_as_plain_data(serve: Serve, mode: str):
         "content": "three words here",
         "tool_calls": [],
         "usage": {
-            "prompt_tokens": 2,
-            "completion_tokens": 3,
-            "total_tokens": 5,
-            "cached_prompt_tokens": 0,
-            "reasoning_tokens": 0,
-            "cache_creation_tokens": 0,
+            "prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5, "cached_prompt_tokens": 0,
+            "reasoning_tokens": 0, "cache_creation_tokens": 0,
         },
         "extra": {},
-    }
+    }  # fmt: skip
     assert server.requests[0].headers["authorization"] == "Bearer secret"
     assert server.bodies[0]["messages"] == [{"role": "user", "content": "two words"}]
 
@@ -84,13 +80,9 @@ def test_cached_and_reasoning_tokens_are_read(serve: Serve, mode: str):
     }
     reply = ask(mode, model_at(serve([text("x", usage=usage)])))
     assert reply["usage"] == {
-        "prompt_tokens": 100,
-        "completion_tokens": 20,
-        "total_tokens": 120,
-        "cached_prompt_tokens": 64,
-        "reasoning_tokens": 8,
-        "cache_creation_tokens": 0,
-    }
+        "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cached_prompt_tokens": 64,
+        "reasoning_tokens": 8, "cache_creation_tokens": 0,
+    }  # fmt: skip
 
 
 def test_parallel_tool_calls_and_one_that_is_no_json(serve: Serve, mode: str):

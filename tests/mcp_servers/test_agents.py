@@ -112,13 +112,9 @@ def test_listeners_hear_of_servers_and_of_what_they_do(mode: Mode, stdio: MCPSer
         mode.kickoff(crew(task("a", one)))
     reported = [event for event in events if isinstance(event, MCPEvent)]
     assert [event.type for event in reported] == [
-        "mcp_connection_started",
-        "mcp_connection_completed",
-        "mcp_tool_execution_started",
-        "mcp_tool_execution_completed",
-        "mcp_tool_execution_started",
-        "mcp_tool_execution_failed",
-    ]
+        "mcp_connection_started", "mcp_connection_completed", "mcp_tool_execution_started",
+        "mcp_tool_execution_completed", "mcp_tool_execution_started", "mcp_tool_execution_failed",
+    ]  # fmt: skip
     assert (
         reported[0].agent_role == "worker" and reported[0].transport_type == "stdio" and reported[0].server_url is None
     )

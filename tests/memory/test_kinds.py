@@ -70,14 +70,9 @@ def test_a_custom_storage_is_called_as_crewai_calls_it(kind: type[StoredMemory])
     memory.search(query="q", limit=4, score_threshold=0.7)
     memory.reset()
     assert storage.calls == [
-        ("save", "v", {}),
-        ("save", "w", {"a": 1}),
-        ("save", "x", {"b": 2}),
-        ("search", "q", 5, 0.6),
-        ("search", "q", 3, 0.1),
-        ("search", "q", 4, 0.7),
-        "reset",
-    ]
+        ("save", "v", {}), ("save", "w", {"a": 1}), ("save", "x", {"b": 2}), ("search", "q", 5, 0.6),
+        ("search", "q", 3, 0.1), ("search", "q", 4, 0.7), "reset",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -218,13 +218,9 @@ def test_secrets_of_the_environment_are_covered(monkeypatch: pytest.MonkeyPatch)
 
 def test_arguments_named_like_secrets_are_covered():
     values = {
-        "api_key": "a",
-        "apiKey": "b",
-        "Authorization": "c",
-        "user": {"password": "d", "name": "ada"},
-        "max_tokens": 5,
-        "token": "e",
-    }
+        "api_key": "a", "apiKey": "b", "Authorization": "c", "user": {"password": "d", "name": "ada"},
+        "max_tokens": 5, "token": "e",
+    }  # fmt: skip
     assert printed_lines(events.ToolUsageStartedEvent(tool_name="t", tool_args=values)) == [
         '[run] tool call: t(api_key="***", apiKey="***", Authorization="***", '
         'user={"password": "***", "name": "ada"}, max_tokens=5, token="***")'

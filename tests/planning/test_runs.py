@@ -222,15 +222,9 @@ def test_events_report_each_step():
         crew_of(agent_of(model, HIGH)).kickoff()
     reported = [event for event in events if isinstance(event, (PlanStepEvent, ObservationEvent))]
     assert [event.type for event in reported][:8] == [
-        "plan_step_started",
-        "step_observation_started",
-        "step_observation_completed",
-        "plan_step_completed",
-        "plan_step_started",
-        "step_observation_started",
-        "step_observation_completed",
-        "plan_step_completed",
-    ]
+        "plan_step_started", "step_observation_started", "step_observation_completed", "plan_step_completed",
+        "plan_step_started", "step_observation_started", "step_observation_completed", "plan_step_completed",
+    ]  # fmt: skip
     assert reported[8].type == "plan_replan_triggered"
     assert {(event.agent_role, event.task_name) for event in reported} == {("Clerk", "tide")}
     done = [event for event in reported if isinstance(event, PlanStepCompletedEvent)]

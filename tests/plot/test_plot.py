@@ -170,12 +170,9 @@ def test_shapes_and_borders_say_what_a_method_is(folder: Path):
         )
     }
     assert drawn == {
-        "init": ("start begins", "circle"),
-        "process": ("listener", "ellipse"),
-        "decide": ("router", "polygon"),
-        "handle_a": ("listener", "ellipse"),
-        "handle_b": ("listener crew", "ellipse"),
-    }
+        "init": ("start begins", "circle"), "process": ("listener", "ellipse"), "decide": ("router", "polygon"),
+        "handle_a": ("listener", "ellipse"), "handle_b": ("listener crew", "ellipse"),
+    }  # fmt: skip
 
 
 def test_texts_of_users_are_only_texts(folder: Path):

@@ -361,15 +361,9 @@ def test_crews_and_flows_of_any_name_are_queued_and_run(queue: Queue, work: Call
             return "refunded"
 
     names = [
-        "x" * 35,
-        "x" * 36,
-        "x" * 300,
-        "x" * 299 + "y",
-        "顧客対応とエスカレーション",
-        "Refunds / \"desk\" 'a' 100% {b} \\ $1;",
-        "two\nlines\0",
-        "",
-    ]
+        "x" * 35, "x" * 36, "x" * 300, "x" * 299 + "y", "顧客対応とエスカレーション", "Refunds / \"desk\" 'a' 100% {b} \\ $1;",
+        "two\nlines\0", "",
+    ]  # fmt: skip
     crews = [named(name, answer=f"of {number}") for number, name in enumerate(names)]
     flow = CustomerSupportEscalationAndRefundFlow()
     jobs = [made.enqueue(queue=queue, limit=2) for made in crews] + [flow.enqueue(queue=queue)]

@@ -250,13 +250,9 @@ def test_a_storage_that_fails_is_reported_once_and_the_run_continues(mode: Mode)
     assert all("task `one` of agent `worker`" in text and "OSError: the disk is gone" in text for text in texts)
     failed = [one for one in describe(events) if one[0].endswith("failed")]
     assert failed == [
-        ("query_failed", "short_term"),
-        ("query_failed", "external"),
-        ("retrieval_failed", "agent"),
-        ("save_failed", "short_term"),
-        ("save_failed", "short_term"),
-        ("save_failed", "external"),
-    ]
+        ("query_failed", "short_term"), ("query_failed", "external"), ("retrieval_failed", "agent"),
+        ("save_failed", "short_term"), ("save_failed", "short_term"), ("save_failed", "external"),
+    ]  # fmt: skip
 
 
 def test_an_embedder_that_is_none_is_refused_before_anything_is_paid_for(mode: Mode):

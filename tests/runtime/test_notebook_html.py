@@ -26,12 +26,9 @@ def test_a_crew_is_drawn_as_it_runs():
     nodes = dict(re.findall(r'(m\d)\("(\w+)<br>', text))
     edges = [(nodes[a], arrow, nodes[b]) for a, arrow, b in re.findall(r"(m\d) (-\.->|-->)(?:\|[^|]*\|)? (m\d)", text)]
     assert edges == [
-        ("market_research", "-.->", "analysis"),
-        ("competitors", "-.->", "analysis"),
-        ("analysis", "-->", "review"),
-        ("analysis", "-->", "report"),
-        ("review", "-->", "report"),
-    ]
+        ("market_research", "-.->", "analysis"), ("competitors", "-.->", "analysis"),
+        ("analysis", "-->", "review"), ("analysis", "-->", "report"), ("review", "-->", "report"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -75,12 +72,8 @@ def test_the_output_of_a_crew_shows_what_each_task_took():
     titles, *rows, total = re.findall(r"<tr>(.*?)</tr>", html)
     assert re.findall(r">([^<]+)</th>", titles) == ["task", "agent", "status", "requests", "tokens", "USD"]
     assert [re.findall(r">([^<]*)</td>", row)[0] for row in rows] == [
-        "market_research",
-        "competitors",
-        "analysis",
-        "review",
-        "report",
-    ]
+        "market_research", "competitors", "analysis", "review", "report",
+    ]  # fmt: skip
     assert re.findall(r">([^<]*)</td>", total)[:4] == ["total", "", "", "5"]
 
 

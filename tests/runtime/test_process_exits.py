@@ -284,15 +284,11 @@ sys.exit(3)
 
 HANGING = [
     *(
-        ("tool", "sync"),
-        ("tool", "async"),
-        ("calls", "agent"),
-        ("others", "agent"),
-        ("model", "sync"),
+        ("tool", "sync"), ("tool", "async"), ("calls", "agent"), ("others", "agent"), ("model", "sync"),
         ("model", "async"),
     ),
     *(("model", "cancelled"), ("langchain", "async"), ("guardrail", "sync"), ("callback", "async")),
-]
+]  # fmt: skip
 
 
 def test_a_call_that_hangs_does_not_keep_a_process_whose_run_has_reached_a_time_limit(tmp_path: Path):

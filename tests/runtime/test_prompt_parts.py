@@ -137,13 +137,10 @@ def triggered(mode: Mode, *allowed: bool | None, **inputs: Any) -> tuple[list[bo
 @pytest.mark.parametrize(
     ("allowed", "reported"),
     [
-        ((None, None), [True, False]),
-        ((False, None), [False, False]),
-        ((False, True), [False, True]),
-        ((True, True), [True, True]),
-        ((None, True), [True, True]),
+        ((None, None), [True, False]), ((False, None), [False, False]), ((False, True), [False, True]),
+        ((True, True), [True, True]), ((None, True), [True, True]),
     ],
-)
+)  # fmt: skip
 def test_the_first_task_is_told_what_triggered_the_run_the_others_if_they_are_to_know(
     mode: Mode, allowed: tuple[bool | None, ...], reported: list[bool]
 ):

@@ -204,13 +204,9 @@ def _started(name: str) -> Generator[_Server]:
             (folder / file).write_text(json.dumps(config))
         port, more = stack.enter_context(reserved_port()), {"LANGSMITH_TRACING": "false"}
         command = [
-            str(programs / "langgraph"),
-            "dev",
-            f"--port={port}",
-            "--no-browser",
-            "--no-reload",
+            str(programs / "langgraph"), "dev", f"--port={port}", "--no-browser", "--no-reload",
             "--n-jobs-per-worker=4",
-        ]
+        ]  # fmt: skip
         if name != "langgraph dev":
             database = stack.enter_context(
                 stack.enter_context(running_postgres(stack.enter_context(reserved_port()))).database()

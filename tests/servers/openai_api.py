@@ -24,21 +24,9 @@ from .answers import Answer, Request, Script, call, calls, cut, empty, error, ga
 from .embeddings import VECTOR_SIZE, Embedder, Vectors, wants_vectors
 
 __all__ = [
-    "Answer",
-    "OpenAIServer",
-    "Request",
-    "Script",
-    "call",
-    "calls",
-    "cut",
-    "empty",
-    "error",
-    "garbage",
-    "hang",
-    "main",
-    "null",
-    "text",
-]
+    "Answer", "OpenAIServer", "Request", "Script", "call", "calls", "cut", "empty", "error", "garbage", "hang",
+    "main", "null", "text",
+]  # fmt: skip
 
 
 class OpenAIServer:

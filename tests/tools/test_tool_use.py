@@ -253,12 +253,9 @@ def test_a_reached_usage_limit_is_an_observation(mode: Mode):
     message = "`Repeat it` may be used once and has been. Go on without it."
     assert (outcome["ok"], outcome["result"]) == (False, message)
     assert outcome["failure"] == {
-        "message": message,
-        "reason": "usage_limit",
-        "code": "UsageLimitReached",
-        "retryable": False,
+        "message": message, "reason": "usage_limit", "code": "UsageLimitReached", "retryable": False,
         "details": {},
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["own", "langchain"])

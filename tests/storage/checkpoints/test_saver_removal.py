@@ -110,11 +110,7 @@ def test_writes_come_in_the_order_they_are_applied_and_the_first_one_stays():
         stored = saver.get_tuple(place)
         assert stored is not None
         assert stored.pending_writes == [
-            ("task 2", "b", "early"),
-            ("task 2", "a", None),
-            ("task 1", "__resume__", ["last"]),
-            ("task 1", "c", "1"),
-            ("task 1", "d", large),
-            ("task 1", "e", "more"),
+            ("task 2", "b", "early"), ("task 2", "a", None), ("task 1", "__resume__", ["last"]),
+            ("task 1", "c", "1"), ("task 1", "d", large), ("task 1", "e", "more"),
             ("task 0", "__error__", "boom"),
-        ]
+        ]  # fmt: skip

@@ -34,14 +34,9 @@ class Mine:
 def retained(saver: SqliteCheckpointer, value: Any, thread: str = "t") -> Any:
     """What comes back for a value."""
     checkpoint: Any = {
-        "v": 4,
-        "ts": "now",
-        "id": str(uuid.uuid4()),
-        "channel_values": {"c": value},
-        "channel_versions": {"c": "1"},
-        "versions_seen": {},
-        "updated_channels": None,
-    }
+        "v": 4, "ts": "now", "id": str(uuid.uuid4()), "channel_values": {"c": value},
+        "channel_versions": {"c": "1"}, "versions_seen": {}, "updated_channels": None,
+    }  # fmt: skip
     saver.put(on(thread, checkpoint_ns=""), checkpoint, {"step": 0}, {"c": "1"})
     stored = saver.get_tuple(on(thread, checkpoint_id=checkpoint["id"]))
     assert stored is not None
@@ -172,22 +167,10 @@ def test_a_tampered_checkpoint_is_reported_and_read_nowhere(column: str, value: 
 names = st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable() or text.isascii())
 nasty = st.sampled_from(
     [
-        "'",
-        '"',
-        "' OR 1=1 --",
-        "x') OR ('1'='1",
-        "$.a",
-        "a.b",
-        "a[0]",
-        "%",
-        "_",
-        "?",
-        ":a",
-        "\0",
-        "\U0001f600",
+        "'", '"', "' OR 1=1 --", "x') OR ('1'='1", "$.a", "a.b", "a[0]", "%", "_", "?", ":a", "\0", "\U0001f600",
         "x; DROP TABLE writes",
     ]
-)
+)  # fmt: skip
 
 
 @settings(max_examples=of(20, 60))
