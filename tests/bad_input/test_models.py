@@ -81,15 +81,10 @@ def test_a_model_that_says_nothing_is_asked_again_and_then_given_up(mode: Mode, 
 
 
 GARBLED = [
-    "Thought: hm",
-    "Action:\nAction Input: {}",
-    "Action: look",
-    "Action: look\nAction Input: not JSON",
-    'Action: look\nAction Input: {"i": "one"}',
-    'Action: look\nAction Input: {"j": 1}',
-    'Action: Look!\nAction Input: {"i": 1',
-    "Action: nothing of the kind\nAction Input: {}",
-]
+    "Thought: hm", "Action:\nAction Input: {}", "Action: look", "Action: look\nAction Input: not JSON",
+    'Action: look\nAction Input: {"i": "one"}', 'Action: look\nAction Input: {"j": 1}',
+    'Action: Look!\nAction Input: {"i": 1', "Action: nothing of the kind\nAction Input: {}",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("native", [False, True], ids=["text", "native"])

@@ -171,13 +171,10 @@ def test_data_files_are_relative_to_where_it_was_started(python: Python, tmp_pat
 @pytest.mark.parametrize(
     ("last_line", "status", "message"),
     [
-        ("sys.exit(3)", 3, ""),
-        ("sys.exit()", 0, ""),
-        ("sys.exit('so be it')", 1, "so be it\n"),
-        ("raise SystemExit(None)", 0, ""),
-        ("os._exit(7)", 7, ""),
+        ("sys.exit(3)", 3, ""), ("sys.exit()", 0, ""), ("sys.exit('so be it')", 1, "so be it\n"),
+        ("raise SystemExit(None)", 0, ""), ("os._exit(7)", 7, ""),
     ],
-)
+)  # fmt: skip
 def test_exit_codes_are_the_programs_own(python: Python, tmp_path: Path, last_line: str, status: int, message: str):
     write(tmp_path, ends=f"import os, sys\n{last_line}\n")
     done = same(python, "ends.py")

@@ -154,17 +154,6 @@ def test_inputs_that_no_text_names_are_allowed_under_their_key(mode: Mode):
     )
 
 
-def test_a_node_of_a_larger_graph_takes_its_inputs_from_the_state_of_that_graph(mode: Mode):
-    class Larger(TypedDict, total=False):
-        inputs: dict[str, Any]
-        messages: list[str]
-        write: dict[str, Any]
-
-    graph: Any = graph_of(Larger, {"crew": about_topics().compile()})
-    state = {"inputs": {"topic": "rain", "place": "Brest"}, "messages": ["hi"]}
-    assert mode.invoke(graph, state)["write"]["raw"] == "saw rain"
-
-
 def test_a_state_around_a_crew_that_has_its_input_where_the_crew_writes_is_refused_with_what_to_do(mode: Mode):
     class Larger(TypedDict, total=False):
         write: Any

@@ -204,11 +204,8 @@ def test_every_verdict_emits_events(mode: Mode):
 
         mode.kickoff(crew)
     assert messages == [
-        ("started", 0),
-        ("completed", False, "`bad` is wrong", 0),
-        ("started", 1),
-        ("completed", True, None, 1),
-    ]
+        ("started", 0), ("completed", False, "`bad` is wrong", 0), ("started", 1), ("completed", True, None, 1),
+    ]  # fmt: skip
 
 
 def test_a_refusal_is_shown_on_the_console_where_the_crew_is_verbose(mode: Mode, capsys: pytest.CaptureFixture[str]):

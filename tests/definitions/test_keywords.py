@@ -1,7 +1,5 @@
 """Keywords: given one by one, in `config=`, or unknown."""
 
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -111,14 +109,3 @@ def test_keys_are_those_of_crewai_and_the_same_in_every_process():
     assert Task(description="a {x}", expected_output="e").key == "f55dbff283aaaa245ed7876630e262d7"
     task = Task(description="one", expected_output="e", agent=agent)
     assert Crew(agents=[agent], tasks=[task]).key == "7851d07ebe4dc6e3d1cd33a9abb35112"
-
-
-def test_declaring_a_crew_loads_neither_langgraph_nor_langchain():
-    program = (
-        "import sys; from crewgraph import Agent, Crew, Task\n"
-        "a = Agent(role='r', goal='g', backstory='b', llm='openai/gpt-4o')\n"
-        "Crew(agents=[a], tasks=[Task(description='d', expected_output='e', agent=a)])\n"
-        "print([m for m in ('langgraph', 'langchain_core', 'openai', 'rich', 'numpy') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

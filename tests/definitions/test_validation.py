@@ -143,11 +143,8 @@ def test_several_faults_are_reported_at_once_each_with_its_code_and_a_remedy():
         )
 
     assert [code for code, _ in refused(make)] == [
-        "missing_agent_in_task",
-        "async_task_count",
-        "invalid_first_task",
-        "invalid_async_conditional_task",
-    ]
+        "missing_agent_in_task", "async_task_count", "invalid_first_task", "invalid_async_conditional_task",
+    ]  # fmt: skip
     assert all(text.count(". ") >= 1 and text.endswith(".") for text in messages(make))
 
 
@@ -164,13 +161,10 @@ def test_an_id_is_made_not_given(make: Callable[[], Any]):
 @pytest.mark.parametrize(
     ("path", "stored"),
     [
-        ("report.md", "report.md"),
-        ("out/report.md", "out/report.md"),
-        ("{topic}/report.md", "{topic}/report.md"),
-        ("a b.md", "a b.md"),
-        ("a..b.md", "a..b.md"),
+        ("report.md", "report.md"), ("out/report.md", "out/report.md"),
+        ("{topic}/report.md", "{topic}/report.md"), ("a b.md", "a b.md"), ("a..b.md", "a..b.md"),
     ],
-)
+)  # fmt: skip
 def test_an_output_file_lies_below_the_working_directory(path: str, stored: str):
     assert task(output_file=path).output_file == stored
 

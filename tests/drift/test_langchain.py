@@ -121,13 +121,11 @@ by_schema = StructuredTool(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (measured, "Brest is deep"),
-        (recorded, "Brest for nobody, call_"),
-        (awaited, "Brest, awaited"),
+        (measured, "Brest is deep"), (recorded, "Brest for nobody, call_"), (awaited, "Brest, awaited"),
         (by_schema, "Brest, by schema"),
     ],
     ids=lambda one: getattr(one, "name", ""),
-)
+)  # fmt: skip
 def test_a_tool_of_any_of_their_kinds_is_used(given: LangChainTool, said: str, mode: Mode):
     model = ScriptedLLM([ToolUse(given.name, {"port": "Brest"}), "done"])
     assert mode.kickoff(crew(task("it", agent(model, tools=[given])))).raw == "done"

@@ -1,8 +1,6 @@
 import inspect
 import json
 import math
-import subprocess
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -277,13 +275,3 @@ def test_a_dumped_event_can_be_read_again():
     assert again.timestamp == event.timestamp
     assert again.call_type is LLMCallType.LLM_CALL
     assert (again.agent_role, again.usage) == ("Researcher", {"total_tokens": 3})
-
-
-def test_importing_the_events_loads_nothing_heavy():
-    code = (
-        "import sys, crewgraph.events\n"
-        "print(sorted({m.split('.')[0] for m in sys.modules} & "
-        "{'rich', 'langgraph', 'langchain_core', 'openai', 'numpy', 'faiss', 'langsmith'}))"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert shown == "[]\n"

@@ -39,12 +39,10 @@ def test_decorators_without_brackets_are_reported(mode: Mode):
     expected = "\n".join(
         f"method `{name}` of flow `Open` is decorated without brackets. Write `{written}`."
         for name, written in (
-            ("first", "@start()"),
-            ("second", "@listen(...)"),
-            ("third", "@router(...)"),
+            ("first", "@start()"), ("second", "@listen(...)"), ("third", "@router(...)"),
             ("fourth", "@human_feedback(...)"),
         )
-    )
+    )  # fmt: skip
     with pytest.raises(DefinitionError, match=says(expected)):
         kickoff(mode, Open())
 
@@ -205,13 +203,11 @@ def test_a_run_that_waits_tells_what_may_be_answered_and_that_an_answer_was_refu
 @pytest.mark.parametrize(
     "command",
     [
-        Command(graph=Command.PARENT, goto="after"),
-        Command(goto="second"),
-        Send("second", None),
+        Command(graph=Command.PARENT, goto="after"), Command(goto="second"), Send("second", None),
         [Send("second", 1), Send("second", 2)],
     ],
     ids=["to the graph around", "to a method", "send", "sends"],
-)
+)  # fmt: skip
 def test_a_method_that_returns_a_command_to_a_graph_is_told_how_flows_go_on(mode: Mode, command: Any):
     calls: list[str] = []
 

@@ -85,11 +85,9 @@ def test_the_fields_are_filled_as_crewai_fills_them(mode: Mode, events: list[Bas
     assert (started.inputs, started.flow_id) == ({"q": 1}, flow.flow_id)
     has_started = of(MethodExecutionStartedEvent, events)
     assert [(event.method_name, event.params, event.state.get("x")) for event in has_started] == [
-        ("first", {"q": 1}, None),
-        ("write", {"_0": "A"}, 1),
-        ("judge", {"_0": "poem"}, 1),
+        ("first", {"q": 1}, None), ("write", {"_0": "A"}, 1), ("judge", {"_0": "poem"}, 1),
         ("end", {"_0": "go"}, 2),
-    ]
+    ]  # fmt: skip
     assert [event.execution for event in has_started] == ["first#1", "write#1", "judge#1", "end#1"]
     ended = of(MethodExecutionFinishedEvent, events)
     assert [(event.method_name, event.result, event.state["x"]) for event in ended] == [

@@ -153,11 +153,8 @@ def test_the_past_is_told_step_by_step(mode: Mode, saver: SqliteCheckpointer):
     kickoff(mode, flow)
     steps = mode.run(flow.history, flow.ahistory)
     assert [(step.number, step.completed, step.next) for step in steps] == [
-        (0, None, ("cast",)),
-        (1, "cast", ("weigh",)),
-        (2, "weigh", ("free",)),
-        (3, "free", ()),
-    ]
+        (0, None, ("cast",)), (1, "cast", ("weigh",)), (2, "weigh", ("free",)), (3, "free", ()),
+    ]  # fmt: skip
     assert (steps[2].output, steps[3].output, steps[1].state["n"]) == ("light", "freed 1", 1)
     assert steps[1].output == Net([Fish(name="cod")])
     with pytest.raises(RunError, match="no run of flow `Fishing` is stored under `nobody`"):

@@ -261,27 +261,40 @@ class Colour(enum.Enum):
     RED = "red"
 
 
-def test_the_label_of_an_enum_is_its_value_and_listeners_of_the_router_get_the_enum(mode: Mode):
-    class REnum(Noting):
+@pytest.mark.parametrize(
+    ("returned", "label", "notes"),
+    [
+        (Colour.RED, "red", ["s", "r:S", "heard:<Colour.RED: 'red'>", "x:'red'"]),
+        (True, "True", ["s", "r:S", "heard:True", "x:'True'"]),
+        ("label", "label", ["s", "r:S", "heard:'label'", "x:'label'"]),
+        ("nobody", "label", ["s", "r:S", "heard:'nobody'"]),
+    ],
+)
+def test_the_listener_of_a_label_is_given_its_text_and_that_of_the_router_what_it_returned(
+    mode: Mode, returned, label, notes
+):
+    class Routed(Noting):
         @start()
         def s(self):
             self.note("s")
+            return "S"
 
         @router(s)
-        def r(self):
-            return Colour.RED
-
-        @listen("red")
-        def x1(self, r):
-            self.note(f"x1:{r}")
+        def r(self, x):
+            self.note(f"r:{x}")
+            return returned
 
         @listen(r)
-        def onr(self, r):
-            self.note(f"onr:{r}")
+        def heard(self, x):
+            self.note(f"heard:{x!r}")
 
-    flow = REnum()
+        @listen(label)
+        def x(self, given):
+            self.note(f"x:{given!r}")
+
+    flow = Routed()
     kickoff(mode, flow)
-    assert sorted(flow.notes) == ["onr:Colour.RED", "s", "x1:red"]
+    assert flow.notes == notes
 
 
 def test_a_router_that_returns_none_ends_its_branch(mode: Mode):
@@ -303,27 +316,6 @@ def test_a_router_that_returns_none_ends_its_branch(mode: Mode):
     with pytest.warns(UserWarning, match="listens to `None`"):
         assert kickoff(mode, flow) is None
     assert flow.notes == ["s", "r"]
-
-
-def test_a_router_may_return_what_is_no_text(mode: Mode):
-    class RInt(Noting):
-        @start()
-        def s(self):
-            self.note("s")
-            return "s"
-
-        @router(s)
-        def r(self):
-            self.note("r")
-            return True
-
-        @listen("True")
-        def x1(self, r):
-            self.note(f"x1:{r!r}")
-
-    flow = RInt()
-    kickoff(mode, flow)
-    assert flow.notes == ["s", "r", "x1:'True'"]
 
 
 def test_a_start_with_a_label_alongside_a_plain_start_waits_for_the_label(mode: Mode):
@@ -427,48 +419,6 @@ def test_and_is_given_the_result_of_its_last_arm(mode: Mode):
             return f"j:{r}"
 
     assert kickoff(mode, Args()) == "j:B"
-
-
-def test_the_listener_of_a_label_is_given_the_label(mode: Mode):
-    class RArg(Noting):
-        @start()
-        def s(self):
-            return "S"
-
-        @router(s)
-        def r(self, x):
-            self.note(f"r:{x}")
-            return "lbl"
-
-        @listen("lbl")
-        def t(self, x):
-            self.note(f"t:{x}")
-            return x
-
-    flow = RArg()
-    assert kickoff(mode, flow) == "lbl"
-    assert flow.notes == ["r:S", "t:lbl"]
-
-
-def test_a_label_that_nobody_listens_to_ends_the_branch(mode: Mode):
-    class NoMatch(Noting):
-        @start()
-        def s(self):
-            self.note("s")
-            return "S"
-
-        @router(s)
-        def r(self):
-            self.note("r")
-            return "lbl" if self.notes == [] else "nobody"
-
-        @listen("lbl")
-        def t(self):
-            self.note("t")
-
-    flow = NoMatch()
-    assert kickoff(mode, flow) == "nobody"
-    assert flow.notes == ["s", "r"]
 
 
 def test_the_result_is_what_the_method_returned_that_completed_last(mode: Mode):

@@ -250,19 +250,6 @@ def test_crew_stream_in_a_method_reaches_both_readers(mode: Mode):
     assert {item.method for item in of(Token, inner)} == {None}
 
 
-def test_a_web_server_may_take_each_item_on_another_thread():
-    items: list[StreamItem] = []
-    stream = Both(checkpointer=InMemorySaver()).stream()
-
-    async def serve() -> None:
-        while (item := await asyncio.to_thread(next, stream, None)) is not None:
-            items.append(item)
-
-    asyncio.run(serve())
-    assert sorted(item.text for item in of(Token, items)) == [" moon", " tide", "full", "high"]
-    assert isinstance(items[-1], FlowFinished)
-
-
 # --------------------------------------------------------------------------------------------------- failures
 def test_what_a_method_raises_comes_behind_the_items_of_what_was_done(mode: Mode):
     class Fails(Flow[dict[str, Any]]):

@@ -90,12 +90,10 @@ def test_a_method_is_no_hook_of_all():
 @pytest.mark.parametrize(
     ("tool", "role", "is_called"),
     [
-        ("Tide Table", "Pilot", True),
-        ("tide_table", "Pilot", True),
-        ("TideTable", "pilot", False),
+        ("Tide Table", "Pilot", True), ("tide_table", "Pilot", True), ("TideTable", "pilot", False),
         ("x", "Pilot", False),
     ],
-)
+)  # fmt: skip
 def test_filters_read_tools_loosely_and_roles_exactly(tool: str, role: str, is_called: bool):
     called: list[str] = []
 

@@ -165,12 +165,9 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
     (folder / "a.txt").write_text("x")
     (folder / "b.md").write_text("x")
     sources = [
-        "The mill. It closes.",
-        "a.txt",
-        Path("b.md"),
-        "https://example.org/x",
+        "The mill. It closes.", "a.txt", Path("b.md"), "https://example.org/x",
         {"source_type": "string", "content": "x"},
-    ]
+    ]  # fmt: skip
     kinds: list[Any] = [type(item) for item in as_sources(sources)]
     assert kinds == [
         StringKnowledgeSource, TextFileKnowledgeSource, MarkdownKnowledgeSource, URLKnowledgeSource,

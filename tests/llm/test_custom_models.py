@@ -210,11 +210,8 @@ def test_usage_is_that_of_the_call_even_when_fifty_run_at_once():
     assert [reply["usage"] and reply["usage"]["prompt_tokens"] for reply in replies] == list(range(100))
     used = llm.get_token_usage_summary()
     assert (used.prompt_tokens, used.completion_tokens, used.total_tokens, used.successful_requests) == (
-        9900,
-        200,
-        10100,
-        200,
-    )
+        9900, 200, 10100, 200,
+    )  # fmt: skip
 
 
 def test_exceptions_pass_unchanged_and_a_full_context_has_its_own_error(mode: str):

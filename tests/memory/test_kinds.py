@@ -145,19 +145,14 @@ def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path,
 
     first, second = crew_of("Clerk"), crew_of("Clerk", "Baker")
     shelves = [
-        RAGStorage(type="short_term"),
-        RAGStorage(type="short"),
-        RAGStorage(type="short_term", crew=first),
+        RAGStorage(type="short_term"), RAGStorage(type="short"), RAGStorage(type="short_term", crew=first),
         RAGStorage(type="short_term", crew=second),
-    ]
+    ]  # fmt: skip
     for number, shelf in enumerate(shelves):
         shelf.save(f"boats {number}")
     assert [[record["content"] for record in shelf.search("boats", score_threshold=0)] for shelf in shelves] == [
-        ["boats 0"],
-        ["boats 1"],
-        ["boats 2"],
-        ["boats 3"],
-    ]
+        ["boats 0"], ["boats 1"], ["boats 2"], ["boats 3"],
+    ]  # fmt: skip
     shelves[2].reset()
     assert [len(shelf.search("boats", score_threshold=0)) for shelf in shelves] == [1, 1, 0, 1]
     (tmp_path / "elsewhere").mkdir()

@@ -238,11 +238,8 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
     assert mode.run(memory.remember, memory.aremember, "b") is None
     assert memory.remember_many(["b"]) == []
     changing: list[Callable[[], object]] = [
-        memory.forget,
-        memory.reset,
-        memory.reset_all,
-        lambda: memory.update(record.id, "x"),
-    ]
+        memory.forget, memory.reset, memory.reset_all, lambda: memory.update(record.id, "x"),
+    ]  # fmt: skip
     for change in changing:
         with pytest.raises(RunError, match="read-only memory"):
             change()

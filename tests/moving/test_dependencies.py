@@ -170,11 +170,9 @@ def test_a_project_does_not_promise_pythons_that_crewgraph_does_not_run_on(tmp_p
 
 def test_what_cannot_be_rewritten_is_reported(tmp_path: Path):
     lines = [
-        "crewai==1 \\",
-        "    --hash=sha256:aa",
-        "crewai==1 --hash=sha256:bb",
+        "crewai==1 \\", "    --hash=sha256:aa", "crewai==1 --hash=sha256:bb",
         "-e git+https://example.org/crewAI.git",
-    ]
+    ]  # fmt: skip
     put(tmp_path, main__py="import crewai\n", requirements__txt="\n".join(lines))
     put(tmp_path, pyproject__toml='[project]\ndependencies = ["crewai"]\n[tool.uv.sources]\ncrewai = {path = "../c"}\n')
     put(tmp_path, Pipfile='[packages.crewai]\nversion = "*"\n')

@@ -80,13 +80,10 @@ def test_a_file_replaces_what_it_holds_and_leaves_the_rest(written: Any):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("{", "is not valid JSON"),
-        ("[]", "by part and key"),
-        ({"slices": "x"}, "by part and key"),
-        ({"slices": {"task": 5}}, "by part and key"),
-        ({"slices": {"task": ["x"]}}, "by part and key"),
+        ("{", "is not valid JSON"), ("[]", "by part and key"), ({"slices": "x"}, "by part and key"),
+        ({"slices": {"task": 5}}, "by part and key"), ({"slices": {"task": ["x"]}}, "by part and key"),
     ],
-)
+)  # fmt: skip
 def test_a_file_of_another_form_is_refused(written: Any, texts: Any, message: str):
     with pytest.raises(ValidationError, match=message):
         I18N(prompt_file=written(texts))

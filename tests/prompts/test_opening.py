@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 
 from crewgraph import Task, TaskOutput
 from crewgraph.compiler.task.body import task_body
-from crewgraph.errors import MissingInput
 from crewgraph.prompts.book import default_book
 
 BOOK = default_book()
@@ -121,17 +120,5 @@ def test_inputs_fill_the_texts_of_agent_and_task():
     assert "Files of Rome" in user
 
 
-def test_an_input_that_is_missing_is_named_with_its_place():
-    with pytest.raises(MissingInput, match=r"`description` of task `Count in \{place\}` needs the input `place`"):
-        opening(task(agent("42"), description="Count in {place}"), {"inputs": {"other": 1}})
-    with pytest.raises(MissingInput, match=r"`goal` of agent `Clerk` needs the input `x`"):
-        opening(task(agent("42", goal="{x}")), {"inputs": {"other": 1}})
-
-
 def test_without_any_inputs_braces_are_text():
     assert "Count in {place}" in opening(task(agent("42"), description="Count in {place}"))[1][1]
-
-
-def test_what_an_input_holds_is_not_filled_again():
-    worked_on = task(agent("42"), description="{a} {b}")
-    assert "{b} {input}" in opening(worked_on, {"inputs": {"a": "{b}", "b": "{input}"}})[1][1]

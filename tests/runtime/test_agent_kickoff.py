@@ -55,11 +55,9 @@ def test_a_text_is_answered(mode: Mode):
 def test_messages_are_sent_in_their_order(mode: Mode):
     model = ScriptedLLM(["fine"])
     said = [
-        {"role": "system", "content": "be kind"},
-        {"role": "user", "content": "one"},
-        {"role": "assistant", "content": "two"},
-        {"role": "user", "content": "three"},
-    ]
+        {"role": "system", "content": "be kind"}, {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "two"}, {"role": "user", "content": "three"},
+    ]  # fmt: skip
     replied(mode, agent(model), said)
     system, *rest = model.requests[0].messages
     assert rest == said[1:]

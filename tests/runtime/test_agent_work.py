@@ -124,13 +124,9 @@ def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it
         return use
 
     script: list[Any] = [
-        ToolUse("dump", {"name": "a"}),
-        read(search="snow"),
-        RuntimeError("down"),
-        read(start=1_999_995),
-        ToolUse("read_result", {"result": "other"}),
-        "done",
-    ]
+        ToolUse("dump", {"name": "a"}), read(search="snow"), RuntimeError("down"), read(start=1_999_995),
+        ToolUse("read_result", {"result": "other"}), "done",
+    ]  # fmt: skip
     model = ScriptedLLM(script, native_tools=native)
     made = crew(task("a", agent(model, tools=[dump], max_retry_limit=0)))
     with record_events() as events:

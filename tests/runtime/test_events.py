@@ -68,11 +68,8 @@ def test_events_say_whom_they_are_about(mode: Mode):
     assert (completed.output, completed.total_tokens) == (result, result.token_usage.total_tokens)
     of_tasks = [event for event in events if isinstance(event, (TaskStartedEvent, TaskCompletedEvent))]
     assert [(event.task_name, event.agent_role) for event in of_tasks] == [
-        ("first", "worker"),
-        ("first", "worker"),
-        ("second", "writer"),
-        ("second", "writer"),
-    ]
+        ("first", "worker"), ("first", "worker"), ("second", "writer"), ("second", "writer"),
+    ]  # fmt: skip
     used = next(event for event in events if isinstance(event, ToolUsageFinishedEvent))
     assert (used.tool_name, used.tool_args, used.output, used.task_name) == ("look", {"i": 1}, "<1>", "first")
     assert all(event.timestamp is not None for event in events)

@@ -130,12 +130,10 @@ def by_name(counts: dict[str, int]) -> ScriptedLLM:
 @pytest.mark.parametrize(
     ("point", "expected"),
     [
-        ("a", "first1 a2 b2 c2 last2"),
-        ("b", "first1 a1 b2 c2 last2"),
-        ("c", "first1 a1 b1 c2 last2"),
+        ("a", "first1 a2 b2 c2 last2"), ("b", "first1 a1 b2 c2 last2"), ("c", "first1 a1 b1 c2 last2"),
         ("last", "first1 a1 b1 c1 last2"),
     ],
-)
+)  # fmt: skip
 def test_asynchronous_tasks_before_the_point_keep_their_outputs(mode: Mode, point: str, expected: str):
     team = parallel_tasks(by_name({}))
     mode.kickoff(team)

@@ -278,11 +278,9 @@ def test_a_graph_that_takes_part_in_a_conversation_answers_its_last_message(mode
     for question in ("rain?", "snow?"):
         done = mode.invoke(graph, {"messages": [{"role": "user", "content": question}]}, config)
     assert [(message.type, message.content, message.name) for message in done["messages"]] == [
-        ("human", "rain?", None),
-        ("ai", "about rain?", "help desk"),
-        ("human", "snow?", None),
+        ("human", "rain?", None), ("ai", "about rain?", "help desk"), ("human", "snow?", None),
         ("ai", "about snow?", "help desk"),
-    ]
+    ]  # fmt: skip
     assert done["output"] == "about snow?"
 
 
@@ -591,11 +589,8 @@ def test_a_front_end_speaks_ag_ui_with_a_crew_and_a_flow(kind: str):
         snapshot = [event for event in events if event.type == "MESSAGES_SNAPSHOT"][-1]
         messages = [message.model_dump() for message in snapshot.messages]
     assert [(one["role"], one["content"]) for one in messages] == [
-        ("user", "1"),
-        ("assistant", "1 is paid"),
-        ("user", "2"),
-        ("assistant", "2 is paid"),
-    ]
+        ("user", "1"), ("assistant", "1 is paid"), ("user", "2"), ("assistant", "2 is paid"),
+    ]  # fmt: skip
 
 
 class Depth(BaseModel):

@@ -147,11 +147,8 @@ def test_all_kinds_keep_what_became_of_a_task(mode: Mode, tmp_path: Path):
     assert (text, recorded["description"], recorded["agent"]) == ("the answer", "do one", "Clerk")
     assert [one["role"] for one in recorded["messages"]] == ["system", "user", "assistant"]
     assert row["metadata"] == {
-        "suggestions": ["count twice"],
-        "quality": 7.5,
-        "agent": "Clerk",
-        "expected_output": "a text",
-    }
+        "suggestions": ["count twice"], "quality": 7.5, "agent": "Clerk", "expected_output": "a text",
+    }  # fmt: skip
     assert row["score"] == 7.5 and float(row["datetime"]) > 1_700_000_000
     assert output.token_usage.successful_requests == output.tasks_output[0].usage.successful_requests == 2
 

@@ -41,12 +41,6 @@ def parent(node: Any, **compile: Any) -> Any:
     return graph_of(Outer, {"crew": node}, **compile)
 
 
-def test_a_compiled_crew_is_a_node_of_another_graph(mode: Mode):
-    graph = parent(mode.compile(two(ScriptedLLM(["one", "two"]))))
-    state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
-    assert (state["first"]["raw"], state["second"]["raw"]) == ("one", "two")
-
-
 class Typed(TypedDict, total=False):
     topic: str
     output: Any

@@ -41,15 +41,10 @@ def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
     else:
         output = made.kickoff({"topic": "tides"})
         values = {
-            "agent": made.agents[0],
-            "task": made.tasks[0],
-            "crew": made,
-            "output": output,
-            "task output": output.tasks_output[0],
-            "costs": output.costs,
-            "history": made.history(output.thread_id),
-            "diff": made.diff(output, output),
-        }
+            "agent": made.agents[0], "task": made.tasks[0], "crew": made, "output": output,
+            "task output": output.tasks_output[0], "costs": output.costs,
+            "history": made.history(output.thread_id), "diff": made.diff(output, output),
+        }  # fmt: skip
         html = values[shown]._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert not ELSEWHERE.search(html)
     assert "<script" not in html

@@ -253,11 +253,9 @@ def test_a_training_continues_where_it_stopped(mode: Mode):
     train(mode, team, 2, "x.json", feedback=ask)
     assert [one.raw for one in shown] == ["a", "c", "e", "g"]
     assert said_in("x.json") == [
-        (1, "dive", "a", "one", "b"),
-        (1, "rise", "c", "two", "d"),
-        (2, "dive", "e", "three", "f"),
+        (1, "dive", "a", "one", "b"), (1, "rise", "c", "two", "d"), (2, "dive", "e", "three", "f"),
         (2, "rise", "g", "four", "h"),
-    ]
+    ]  # fmt: skip
     assert held("x.json")["training"]["finished"]
 
 

@@ -155,14 +155,9 @@ def _killed(server: _Server) -> str:
 
 
 _TRIALS: dict[str, Callable[[_Server], str]] = {
-    "run": _run,
-    "stream modes": _modes,
-    "approval, resume": _approval,
-    "rejoin": _rejoin,
-    "cancel": _cancel,
-    "two runs of one thread": _two_runs,
-    "`kill -9` in the second task, restart": _killed,
-}
+    "run": _run, "stream modes": _modes, "approval, resume": _approval, "rejoin": _rejoin, "cancel": _cancel,
+    "two runs of one thread": _two_runs, "`kill -9` in the second task, restart": _killed,
+}  # fmt: skip
 
 
 def _installed(name: str) -> Path:

@@ -1,6 +1,4 @@
 import asyncio
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Type  # noqa: UP035  (as users write it)
@@ -244,13 +242,3 @@ def test_a_structured_tool_validates_its_arguments():
     assert isinstance(caught.value, ValueError)
     with pytest.raises(InvalidArguments, match="the arguments of `add` are not JSON"):
         converted.invoke("two")
-
-
-def test_importing_the_tools_loads_nothing_heavy():
-    code = (
-        "import sys, crewgraph.tools, crewgraph.tools.use\n"
-        "heavy = {'langchain_core', 'langgraph', 'openai', 'numpy', 'rich', 'yaml'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

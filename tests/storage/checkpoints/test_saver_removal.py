@@ -10,9 +10,8 @@ import pytest
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
 from modes import graph_of
-from storage.checkpoints.saver_graphs import MODES, Mode, State, chain, describe, looped, on, run
+from storage.checkpoints.saver_graphs import MODES, Mode, State, chain, describe, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -61,18 +60,6 @@ def test_pruning_keeps_what_a_delta_channel_is_rebuilt_from(tmp_path: Path):
         saver.delete_thread("t")
         assert graph.get_state(on("copy")).values == before
         assert run(graph, {"said": ["more"]}, on("copy"))["said"] == [*before["said"], "more", "turn 20"]
-
-
-def test_pruning_keeps_a_question_that_waits_and_its_subgraph(tmp_path: Path):
-    with SqliteCheckpointer(tmp_path / "runs") as saver:
-        graph = looped(saver)
-        run(graph, {"log": [], "count": 0}, on("t"))
-        before = len(list(saver.list(on("t"))))
-        saver.prune(["t"])
-        assert len(list(saver.list(on("t", checkpoint_ns="")))) == 1
-        assert len(list(saver.list(on("t")))) == 1 < before
-        assert graph.get_state(on("t")).next == ("ask",)
-        assert run(graph, Command(resume="yes"), on("t"))["answer"] == "yes"
 
 
 @pytest.mark.parametrize("mode", MODES)
