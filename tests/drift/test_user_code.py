@@ -439,20 +439,23 @@ def tools(use: Use) -> None:
 
 @point
 def cache_function_and_cache_handler(use: Use) -> None:
+    def cacheable(args: Any, result: Any) -> bool:
+        return True
+
+    def read(self: Any, tool: str, input: str) -> Any:
+        return self.__dict__.get(input)
+
     def add(self: Any, tool: str, input: str, output: Any) -> None:
         self.__dict__[input] = output
 
     counted: list[int] = []
     tool = Tool(
-        name="look",
-        description="Look.",
-        func=lambda: counted.append(1) or "06:12",
-        cache_function=use.fn(lambda args, result: True),
+        name="look", description="Look.", func=lambda: counted.append(1) or "06:12", cache_function=use.fn(cacheable)
     )
     made = crew_of(worker(using("look")[0], *using("look"), tools=[tool]))
     use.crew(made)
     assert (len(counted), use.calls) == (1, ["cacheable"])
-    handler = use.kind_of(object, read=lambda self, tool, input: self.__dict__.get(input), add=add)()
+    handler = use.kind_of(object, read=read, add=add)()
     made = crew_of(worker(using("look")[0], *using("look"), tools=[tool]), crew_fields={"cache_handler": handler})
     use.crew(made)
     assert len(counted) == 2
@@ -460,13 +463,11 @@ def cache_function_and_cache_handler(use: Use) -> None:
 
 @point
 def require_approval(use: Use) -> None:
+    def never(args: Any) -> bool:
+        return False
+
     counted: list[int] = []
-    tool = Tool(
-        name="look",
-        description="Look.",
-        func=lambda: counted.append(1) or "a",
-        require_approval=use.fn(lambda args: False),
-    )
+    tool = Tool(name="look", description="Look.", func=lambda: counted.append(1) or "a", require_approval=use.fn(never))
     use.crew(crew_of(worker(*using("look"), tools=[tool])))
     assert (counted, use.calls) == ([1], ["never"])
 
