@@ -95,7 +95,6 @@ def test_every_value_arrives_untouched(inputs: dict[str, str]):
     assert fill(template, inputs, where=WHERE) == "|".join(inputs.values())
 
 
-# ---------------------------------------------------------------- slug, shorten
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -141,7 +140,6 @@ def test_a_shortened_text_keeps_to_the_limit(text: str, limit: int):
     assert len(shorten(text, limit)) <= limit
 
 
-# ---------------------------------------------------------------- extract_json
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import Any, TypedDict, cast
 from uuid import uuid4
 
 import psycopg
@@ -21,6 +21,7 @@ from langgraph.graph import START, StateGraph
 from modes import Mode, graph_of
 from pydantic import BaseModel
 from runtime.parts import agent, crew, task
+from servers.postgres import Postgres
 from storage.checkpoints.saver_graphs import on
 from storage.checkpoints.tampering import RUNNING, attacks
 
@@ -28,9 +29,6 @@ from crewgraph import Crew, Flow, ScriptedLLM, listen, start
 from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import SqliteCheckpointer, StrictSerializer, TrustedSerializer
 from crewgraph.storage.checkpoints.strict import strictly_reading
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 Typed = tuple[str, bytes]
 REFUSALS = StorageError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, ConnectionError

@@ -53,7 +53,6 @@ def drawn(*tasks: Task) -> list[str]:
     return [line.strip().rstrip(";") for line in text.splitlines() if "-->" in line or "-.->" in line or "-." in line]
 
 
-# ------------------------------------------------------------------------------------------------------ shapes
 def test_tasks_run_in_order():
     assert drawn(step("a"), step("b"), step("c")) == ["__start__ --> a", "a --> b", "b --> c", "c --> __end__"]
 
@@ -164,7 +163,6 @@ def test_a_state_around_a_crew_that_has_its_input_where_the_crew_writes_is_refus
         mode.invoke(graph_of(Larger, {"crew": Crew(agents=[clerk], tasks=[text]).compile()}), {"write": "rain"})
 
 
-# ------------------------------------------------------------------------------------------------------- order
 def echo(messages: list[dict[str, Any]]) -> str:
     """Reply with the context in the prompt, or with a letter if there is none."""
     _, found, context = str(messages[-1]["content"]).partition("Results of earlier tasks:\n")
@@ -196,7 +194,6 @@ def test_a_listed_context_is_reported_in_its_own_order(mode: Mode):
     assert output.raw == "<b\n\n----------\n\na>"
 
 
-# ------------------------------------------------------------------------------------------------- conditions
 def test_a_condition_judges_the_output_before_it(mode: Mode):
     seen: list[tuple[str, str]] = []
 
@@ -230,13 +227,6 @@ def test_a_second_condition_judges_the_skipped_output_of_the_first(mode: Mode):
     assert raws(output) == ["done", "", "done"]
 
 
-def test_a_condition_may_wait_for_something(mode: Mode):
-    async def never(output: TaskOutput) -> bool:
-        return False
-
-    assert raws(mode.kickoff(crew(step("a"), perhaps("b", never)))) == ["done", ""]
-
-
 def test_a_failing_condition_fails_the_run_and_is_named(mode: Mode):
     def failing(output: TaskOutput) -> bool:
         raise RuntimeError("boom")
@@ -266,7 +256,6 @@ def test_a_task_that_is_skipped_shows_no_output_of_an_earlier_run(mode: Mode):
     assert conditional.output is None or conditional.output.raw == ""
 
 
-# -------------------------------------------------------------------------------------------------------- size
 def test_compiling_a_thousand_tasks_needs_few_schemas_and_no_more_than_a_node_per_task(monkeypatch: pytest.MonkeyPatch):
     sizes: list[int] = []
 

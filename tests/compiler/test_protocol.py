@@ -36,7 +36,6 @@ def answer(text: str, *, tools: bool = True) -> str:
     return found.output
 
 
-# ------------------------------------------------------------------------------------------------ native calls
 def test_native_calls_are_taken_in_order_with_their_ids():
     found = parse_reply(reply("Let me look.", call("a", {"q": 1}, "x"), call("b", "no json", "y")), tools_offered=True)
     assert found == Actions(
@@ -52,7 +51,6 @@ def test_native_calls_win_over_whatever_the_text_says():
     assert found.actions[0].tool == "search"
 
 
-# ------------------------------------------------------------------------------------------------ the protocol
 def test_a_thought_an_action_and_its_input():
     found = parsed('Thought: I look it up.\nAction: search\nAction Input: {"q": "rain"}')
     assert found == Actions(

@@ -65,7 +65,6 @@ def test_a_call_whose_result_changes_may_be_made_again():
     assert answered(run_task(clerk_task(*[[ToolUse("poll", {})]] * 8, "ok", native=True, tools=[poll]))) == "ok"
 
 
-# ------------------------------------------------------------------------------------------- the conversations
 def test_a_task_without_tools_is_one_request():
     run = run_task(clerk_task("42", tools=[]))
     assert answered(run) == "42"
@@ -119,7 +118,6 @@ def test_a_model_with_native_calls_that_writes_the_text_protocol_is_understood()
     ]
 
 
-# -------------------------------------------------------------------------------------------------- tool calls
 def test_several_calls_in_one_reply_run_together_and_come_back_in_order():
     uses = [ToolUse("count", {"folder": name}) for name in ("/c", "/a", "/b")]
     for native in (True, False):
@@ -199,7 +197,6 @@ def test_a_failed_tool_is_never_the_answer():
     assert answered(run) == "sorry"
 
 
-# ------------------------------------------------------------------------------------------------------ bounds
 def test_after_max_iter_requests_the_model_must_answer_without_tools():
     use = ToolUse("count", {"folder": "/a"})
     run = run_task(clerk_task(use, use, "Thought: fine\nFinal Answer: what I have", max_iter=2))

@@ -114,7 +114,6 @@ def test_tools_are_known_to_the_plan():
     assert "Your tools: none" in user_prompt(run_task(planning(READY, "7")), 0)
 
 
-# -------------------------------------------------------------------------------------------------------- dates
 def test_the_date_is_added_to_the_task():
     run = run_task(task(agent("42", inject_date=True)))
     today = BOOK.slice("current_date", date=date.today().isoformat())

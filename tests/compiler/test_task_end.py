@@ -36,7 +36,6 @@ def test_the_task_shows_what_happened():
     assert worked_on.execution_duration >= 0
 
 
-# ---------------------------------------------------------------------------------------------------- files
 @pytest.mark.parametrize(
     ("fields", "text"),
     [({}, '{"x": 1}'), ({"output_json": Point}, '{\n  "x": 1\n}'), ({"output_pydantic": Point}, '{"x":1}')],
@@ -58,9 +57,6 @@ def test_create_directory_false_makes_no_folder_and_the_failure_carries_the_outp
     assert caught.value.output.raw == "42"
     assert isinstance(caught.value, RuntimeError)
     assert not Path("new").exists()
-
-
-# ------------------------------------------------------------------------------------------- what fails, later
 
 
 def test_the_usage_of_refused_attempts_and_conversions_is_a_part_of_the_output():

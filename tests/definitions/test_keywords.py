@@ -26,7 +26,6 @@ def having(given: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {**given, **more}
 
 
-# ---------------------------------------------------------------------------------------------------- unknown
 def test_an_unknown_keyword_is_accepted_and_reported_with_the_nearest_name_at_the_line_that_gave_it():
     with pytest.warns(UnknownKeyword) as caught:
         Task(**having(TASK, contxt=[]))
@@ -102,7 +101,6 @@ def test_an_embedder_without_a_known_provider_is_refused_at_once():
     assert Agent(**AGENT, embedder={"provider": "Custom", "config": {}}).embedder is not None
 
 
-# --------------------------------------------------------------------------------------------------- identity
 def test_keys_are_those_of_crewai_and_the_same_in_every_process():
     agent = Agent(role="r", goal="g", backstory="b")
     assert agent.key == "972e0b87888f709270fc8893aa3d763e"

@@ -22,7 +22,6 @@ def output(**fields: Any) -> TaskOutput:
     return TaskOutput(**given)
 
 
-# ------------------------------------------------------------------------------------------------------- forms
 def test_an_output_reads_as_its_model_else_its_dict_else_its_text():
     assert str(output(pydantic=Point(x=1), json_dict={"y": 2})) == "x=1"
     assert str(output(json_dict={"y": 2})) == "{'y': 2}"
@@ -67,7 +66,6 @@ def test_usage_adds_up():
     }  # fmt: skip
 
 
-# -------------------------------------------------------------------------------------------------- plain data
 class Colour(Enum):
     RED = "red"
 

@@ -49,7 +49,6 @@ def messages(make: Callable[[], Any]) -> list[str]:
     return [error["msg"].removeprefix("Value error, ") for error in caught.value.errors()]
 
 
-# ------------------------------------------------------------------------------------------------------- crews
 def test_a_crew_with_neither_agents_nor_tasks_is_refused():
     assert refused(lambda: Crew()) == [("missing_keys", ())]
     assert refused(lambda: Crew(agents=[], tasks=[])) == [("missing_keys", ())]
@@ -232,7 +231,6 @@ def test_a_single_agent_task_or_tool_in_place_of_a_list_is_refused_in_a_line_for
         ]
 
 
-# -------------------------------------------------------------------------------------------------- guardrails
 def pair(output: Any) -> tuple[bool, Any]:
     return True, output
 

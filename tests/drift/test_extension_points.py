@@ -307,7 +307,6 @@ def test_a_version_of_the_users_own_is_called_with_crewais_arguments(
     assert seen and seen[0] == point.given
 
 
-# ------------------------------------------------------------------------------------------------- LLM, patched
 def patched(answer: str) -> Any:
     def call(self: LLM, messages: Any, *args: Any, **words: Any) -> str:
         return f"{answer} of {self.model}"
@@ -337,7 +336,6 @@ def test_a_patch_counts_from_when_it_is_there_to_when_it_is_gone(mode: Mode):
     assert call.call_args.kwargs == {"from_task": crew.tasks[0], "from_agent": crew.agents[0]}
 
 
-# --------------------------------------------------------------------------------------- nothing is lost of a run
 class Loud(Agent):
     """An agent in the way of programs: it notes, calls ours, and changes the answer."""
 

@@ -31,7 +31,6 @@ def opened(server: OpenAIServer, **more: Any) -> ChatOpenAI:
     return ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), **more)
 
 
-# ----------------------------------------------------------------------------------------------------- models
 def _helping(model: Any) -> Crew:
     worker = agent(model, function_calling_llm=model)
     return crew(task("it", worker), chat_llm=model, function_calling_llm=model)
@@ -86,7 +85,6 @@ def test_ours_is_asked_as_theirs_and_is_a_part_of_a_chain(mode: Mode):
         assert (first | (model | StrOutputParser())).invoke("noon") == "echo: say NOON"
 
 
-# ------------------------------------------------------------------------------------------------------ tools
 @langchain_tool(response_format="content_and_artifact")
 def measured(port: str) -> tuple[str, dict[str, int]]:
     """The depth of a port, with what was measured."""
@@ -162,7 +160,6 @@ def test_our_tools_are_bound_to_their_models():
     assert [one["args"] for one in asked.tool_calls] == [{"port": "Brest"}]
 
 
-# ---------------------------------------------------------------------------------- crews, agents and flows in chains
 class Tides(Flow[dict[str, Any]]):
     @start()
     def look(self) -> str:
@@ -207,7 +204,6 @@ def test_a_kickoff_is_a_step_of_a_chain(mode: Mode):
     assert found == ["noon", "noon", "high water in Brest", "noon"]
 
 
-# -------------------------------------------------------------------------------------------------- knowledge
 def test_their_retrievers_stores_and_documents_are_knowledge(mode: Mode):
     store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
     store.add_documents([Document("High water is at noon.")])

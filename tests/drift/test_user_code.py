@@ -829,9 +829,6 @@ def stream_sinks(use: Use) -> None:
         reset_stream_sinks(token)
 
 
-# ---
-
-
 @pytest.fixture(autouse=True)
 def no_hooks_left() -> Iterator[None]:
     yield

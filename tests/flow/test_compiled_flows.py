@@ -127,7 +127,6 @@ def test_events_of_a_graph_name_the_methods_and_no_machinery(graph: Any):
     assert ended == [f"on_chain_end {name}" for name in ("first", "way", "end", "Flow: Count")]
 
 
-# --------------------------------------------------------------------------------------- LangGraph's own streams
 def team(name: str) -> Crew:
     clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["high tide"], stream=True))
     return Crew(name=name, agents=[clerk], tasks=[Task(name="look", description="d", expected_output="e", agent=clerk)])
@@ -178,7 +177,6 @@ def test_words_of_crews_in_methods_arrive_as_messages_with_their_method(mode: Mo
     assert {"sea", "moon", "draft"} <= set(updated)
 
 
-# ----------------------------------------------------------------------------------------------------- parents
 class Page(TypedDict, total=False):
     inputs: dict[str, Any]
     state: dict[str, Any]

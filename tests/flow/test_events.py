@@ -168,7 +168,6 @@ def test_a_flow_with_suppressed_events_reports_its_start_and_its_end(mode: Mode,
     assert seen == ["flow_started", "flow_finished"] * 2
 
 
-# ----------------------------------------------------------------------------------------------------- people
 class Draft(Flow[dict[str, Any]]):
     @start()
     def idea(self) -> str:
@@ -231,7 +230,6 @@ def test_a_method_that_asks_tells_what_and_what_it_was_told(mode: Mode, events: 
     assert of(FlowInputRequestedEvent, events) == []
 
 
-# ------------------------------------------------------------------------------------- what started the run
 class Triggered(Flow[dict[str, Any]]):
     @start()
     def sync(self, crewai_trigger_payload: dict[str, Any] | None = None) -> Any:

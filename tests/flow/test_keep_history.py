@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import processes
 import pytest
@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from modes import Mode
 from pydantic import ValidationError
+from servers.postgres import Postgres
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import DefinitionError
@@ -22,9 +23,6 @@ from crewgraph.flow import Flow, listen, router, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff, resume
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 ROOT = Path(__file__).parent.parent.parent
 BETWEEN = 64 + 2  # steps between two looks at the past

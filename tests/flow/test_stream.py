@@ -88,7 +88,6 @@ class Plain(Flow[dict[str, Any]]):
         return f"went {label}"
 
 
-# ------------------------------------------------------------------------------------------------------ order
 @pytest.mark.parametrize("stored", [True, False])
 def test_run_is_streamed_in_order_from_start_to_result(mode: Mode, stored: bool):
     flow = Plain(checkpointer=InMemorySaver() if stored else None)
@@ -250,7 +249,6 @@ def test_crew_stream_in_a_method_reaches_both_readers(mode: Mode):
     assert {item.method for item in of(Token, inner)} == {None}
 
 
-# --------------------------------------------------------------------------------------------------- failures
 def test_what_a_method_raises_comes_behind_the_items_of_what_was_done(mode: Mode):
     class Fails(Flow[dict[str, Any]]):
         @start()
@@ -277,9 +275,6 @@ def test_faults_are_raised_before_any_item(mode: Mode):
 
     with pytest.raises(ValueError, match="no `@start"):
         list(stream_items(mode, Nothing()))
-
-
-# ----------------------------------------------------------------------------------------------------- resume
 
 
 def test_question_is_an_item_and_its_answer_resumes_in_another_stream(mode: Mode):
@@ -321,7 +316,6 @@ def test_an_answer_needs_the_run_that_waits_for_it(mode: Mode):
         list(stream_items(mode, Plain(), {"n": 1}, feedback="yes"))
 
 
-# ----------------------------------------------------------------------------------------------------- leaving
 class Chain(Flow[dict[str, Any]]):
     done: list[str]
     under_way = 0
@@ -386,7 +380,6 @@ def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
     assert LISTENING.get().sinks == ()
 
 
-# ------------------------------------------------------------------------------------------------------ items
 def test_every_item_is_json_and_is_in_the_package():
     sent = [json.loads(json.dumps(item.to_dict())) for item in Both().stream()]
     assert sent[-1] == {"kind": "flow_finished", "result": "both"}
@@ -397,7 +390,6 @@ def test_every_item_is_json_and_is_in_the_package():
     assert len({one.kind for one in classes}) == len(classes)
 
 
-# ---------------------------------------------------------------------------------------------- CrewAI's form
 def started(mode: Mode, flow: "Flow[Any]", **inputs: Any) -> tuple[Any, Callable[[], list[StreamFrame]]]:
     if not mode.asynchronous:
         output: Any = flow.kickoff(**inputs)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import processes
 import psycopg
@@ -17,15 +17,13 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from servers.freezing_proxy import running_proxy
 from servers.pgbouncer import missing_pgbouncer, running_pgbouncer
+from servers.postgres import Postgres
 from waiting import wait_until
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.queue import Queue
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.claims.postgres import PostgresClaims
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 PROGRAM = str(Path(__file__).with_name("run_on_postgres.py"))
 BOUND = 60.0

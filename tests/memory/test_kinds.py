@@ -124,7 +124,6 @@ def test_what_a_storage_raises_is_reported_and_raised():
     assert events[1].error == "the disk is full"  # pyright: ignore[reportAttributeAccessIssue]
 
 
-# ------------------------------------------------------------------------------------------------- found by meaning
 def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
     stored = RAGStorage(type="short_term")
     stored.save("the harbour of Bonn has three boats", {"agent": "Clerk"})
@@ -160,7 +159,6 @@ def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path,
     assert shelves[0].search("boats", score_threshold=0) == []
 
 
-# ------------------------------------------------------------------------------------------------------- long term
 @pytest.fixture(params=["file", "default"])
 def long_term(request: pytest.FixtureRequest, tmp_path: Path) -> LongTermMemory:
     if request.param == "default":

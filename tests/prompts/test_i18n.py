@@ -100,7 +100,6 @@ def test_texts_without_effect_are_reported(written: Any):
         I18N(prompt_file=path)
 
 
-# ------------------------------------------------------------------------------------------------- in a crew
 MARKED = {
     "slices": {
         "role_playing": "<{role}|{goal}|{backstory}>",

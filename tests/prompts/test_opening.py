@@ -22,7 +22,6 @@ def opening(worked_on: Task, state: dict[str, Any] | None = None) -> list[tuple[
     return run_task(worked_on, state).messages(0)
 
 
-# ------------------------------------------------------------------------------------------------- whole texts
 def test_a_task_without_tools_word_for_word():
     assert opening(task(agent("42"))) == [
         ("system", "You are Clerk.\nKnows the files.\n\nYour goal: Be right\n\nReply with the complete result."),
@@ -80,7 +79,6 @@ def test_the_fields_that_are_wanted_are_listed_nested_ones_too(field: str):
     assert all(word in listed for word in ("title", "One line", "mood", "good", "bad", "parts", "code"))
 
 
-# ---------------------------------------------------------------------------------------------------- context
 def describe(raws: list[str], **fields: Any) -> str:
     earlier = [task(agent("x"), description=f"Step {n}", name=f"step {n}") for n in range(len(raws))]
     last = task(agent("42"), **fields)
@@ -107,7 +105,6 @@ def test_braces_in_others_outputs_are_left_alone():
     assert describe(["{input} {context} {topic}"]).endswith("earlier tasks:\n{input} {context} {topic}")
 
 
-# ------------------------------------------------------------------------------------------------ placeholders
 def test_inputs_fill_the_texts_of_agent_and_task():
     worked_on = task(
         agent("42", role="{place} clerk", goal="Serve {place}", backstory="Born in {place}"),

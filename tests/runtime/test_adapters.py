@@ -25,7 +25,6 @@ def look(place: str) -> str:
     return f"low water at {place}"
 
 
-# --------------------------------------------------------------------------------------- a graph of model and tools
 def graph_agent(*script: Any, tools: Sequence[Any] = (look,), **more: Any) -> LangGraphAgentAdapter:
     model = ScriptedLLM(list(script), native_tools=True)
     return LangGraphAgentAdapter("Diver", "find pearls", "Deep.", tools=list(tools), llm=model, **more)
@@ -77,7 +76,6 @@ def test_a_tools_question_is_the_crews(mode: Mode):
     assert "yes" in asked(diver.llm)[1]
 
 
-# ----------------------------------------------------------------------------------------- classes of users
 class Chat(BaseAgentAdapter):
     """An adapter as programs write them."""
 
@@ -148,7 +146,6 @@ def test_our_loop_needs_no_executor():
     assert one.agent_executor is None
 
 
-# ------------------------------------------------------------------------------------------------- the others
 def test_openais_agents_are_refused_with_what_does_the_same():
     with pytest.raises(DefinitionError, match="pip install openai-agents.*agent_executor=ask"):
         OpenAIAgentAdapter(role="r", goal="g", backstory="b")

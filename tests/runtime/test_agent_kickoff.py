@@ -40,7 +40,6 @@ def replied(mode: Mode, one: Agent, *given: Any) -> LiteAgentOutput:
     return mode.run(one.kickoff, one.akickoff, *given)
 
 
-# ---------------------------------------------------------------------------------------------- the conversation
 def test_a_text_is_answered(mode: Mode):
     model = ScriptedLLM(["the moon"])
     output = replied(mode, agent(model, "Clerk {x}"), "what pulls?")
@@ -108,7 +107,6 @@ def test_it_works_inside_a_running_event_loop():
     assert asyncio.run(cell()) == "done"
 
 
-# ----------------------------------------------------------------------------------------------- its structure
 def test_the_answer_is_given_as_a_model(mode: Mode):
     model = ScriptedLLM(['Here: {"hour": 7}'])
     output = replied(mode, agent(model), "when?", Tide)
@@ -130,7 +128,6 @@ def test_without_a_structure_the_text_is_kept(mode: Mode, caplog: pytest.LogCapt
     assert "agent `worker`: no structured output, the text is kept" in caplog.text
 
 
-# ---------------------------------------------------------------------------------------------------- guardrails
 @pytest.mark.parametrize("structure", [None, Tide])
 def test_a_guardrails_model_is_the_structure_of_the_answer(mode: Mode, structure: type[BaseModel] | None):
     class Depth(BaseModel):
@@ -183,7 +180,6 @@ def test_a_guardrail_may_be_a_text(mode: Mode):
     assert "be polite" in asked(model)[2]
 
 
-# --------------------------------------------------------------------------------------------- in another's graph
 class State(TypedDict, total=False):
     text: str
 
@@ -247,7 +243,6 @@ def test_a_question_is_the_surrounding_graphs(mode: Mode):
     assert len(model.requests) == 2 and "yes" in asked(model)[1]
 
 
-# ------------------------------------------------------------------------------------------------------- refusals
 def test_an_empty_question_is_passed_on(mode: Mode):
     empty: list[Any] = ["", []]
     for nothing in empty:

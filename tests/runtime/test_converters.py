@@ -72,7 +72,6 @@ def ran(mode: Mode, llm: Any, **fields: Any) -> CrewOutput:
     return mode.kickoff(crew(task("one", agent(llm), **fields), checkpointer=False))
 
 
-# ------------------------------------------------------------------------------------------------------ in a task
 def test_a_custom_class_is_given_everything_and_makes_the_structure(mode: Mode):
     llm = ScriptedLLM(["five"])
     output = ran(mode, llm, output_pydantic=Point, converter_cls=Own)
@@ -127,7 +126,6 @@ def test_what_is_no_converter_is_refused_when_the_task_is_made(value: Any):
         task("one", agent(None), converter_cls=value)
 
 
-# --------------------------------------------------------------------------------------------------- used directly
 def test_a_converter_asks_its_model(mode: Mode):
     llm = ScriptedLLM(['{"x": 3}'], repeat_last=True)
     converter = Converter(llm=llm, text="three", model=Point, instructions="as JSON")

@@ -214,7 +214,6 @@ def test_the_crews_callback_is_told_and_those_of_tasks_have_no_effects(mode: Mod
     assert "raw=" not in capsys.readouterr().out
 
 
-# ---------------------------------------------------------------------------------------------------- memories
 class _Memory:
     def __init__(self) -> None:
         self.resets = self.saved = 0

@@ -1,11 +1,12 @@
 """Forks: new runs of a crew that start at an earlier point of a run."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
+from servers.postgres import Postgres
 from waiting import stored_channels, wait_until_async
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
@@ -13,9 +14,6 @@ from crewgraph.errors import DefinitionError, RunError, UnknownTask
 from crewgraph.tools import tool
 
 from .parts import agent, asked, crew, task
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 
 class Town(BaseModel):

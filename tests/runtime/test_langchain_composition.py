@@ -249,7 +249,6 @@ def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode)
     ]
 
 
-# ------------------------------------------------------------------------------------------------- result
 class Amount(BaseModel):
     euros: int
 
@@ -264,7 +263,6 @@ def test_the_result_of_a_graph_is_under_one_key(mode: Mode):
     assert mode.state(graph, config).values["output"] == {"euros": 3}
 
 
-# ------------------------------------------------------------------------------------------- conversations
 def helper() -> Crew:
     def reply(messages: list[dict[str, Any]]) -> str:
         return "Final Answer: about " + str(messages[-1]).partition("answer <")[2].partition(">")[0]
@@ -440,7 +438,6 @@ def test_the_placeholder_of_a_conversation_must_be_clear(description: str, messa
         crew(task("only", agent(ScriptedLLM([])), description=description)).compile(messages=messages)
 
 
-# ------------------------------------------------------------------------------------------- typed states
 class Written(BaseModel):
     research: str | None = None
     sum: Amount | None = None
@@ -490,7 +487,6 @@ def test_outputs_and_changes_of_a_node_reach_the_state_around_it_as_it_declares_
     assert (done["n"], done["seen"], done["untouched"]) == (16, ["a"], [])
 
 
-# ------------------------------------------------------------------------------------------------- config
 class Heard(BaseCallbackHandler):
     def __init__(self) -> None:
         self.runs: list[tuple[str, tuple[str, ...], str | None]] = []
@@ -550,7 +546,6 @@ def test_a_flow_runs_on_the_thread_of_a_config_and_continues_there(mode: Mode):
     assert Named(checkpointer=saver).resume("f-1", "yes") is not None
 
 
-# -------------------------------------------------------------------------------------------------- AG-UI
 class PaysInvoices(Flow[dict[str, Any]]):
     @start()
     def pay(self) -> str:

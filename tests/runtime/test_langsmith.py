@@ -97,7 +97,6 @@ Crew: desk [chain]
       scripted [llm]"""
 
 
-# ------------------------------------------------------------------------------------------------------- tree
 @pytest.mark.parametrize("stored", ["kept", "nowhere"])
 def test_a_kickoff_reads_crew_task_agent_model_and_tool(
     mode: Mode, stored: str, langsmith: LangSmithServer, serve: Serve
@@ -145,7 +144,6 @@ def test_searches_in_memory_and_knowledge_are_retriever_runs_with_what_they_foun
     assert "How long do refunds take?" in langsmith.named("Memory: search")[0]["inputs"]["query"]
 
 
-# ----------------------------------------------------------------------------------------------------- nested
 class Page(TypedDict, total=False):
     inputs: dict[str, Any]
     text: Any
@@ -179,7 +177,6 @@ def deeper(tree: str) -> str:
     return "\n".join("  " + line for line in tree.splitlines())
 
 
-# --------------------------------------------------------------------------------------------------- failures
 def test_every_run_of_a_failed_kickoff_has_its_error_and_has_ended(mode: Mode, langsmith: LangSmithServer):
     @tool
     def broken() -> str:
@@ -204,7 +201,6 @@ Crew: crew [chain] !
     assert errors.count("OSError('no such tide')") == 1
 
 
-# ----------------------------------------------------------------------------------------------- what is shown
 def test_a_run_shows_what_it_was_given_and_what_it_gave(mode: Mode, langsmith: LangSmithServer, serve: Serve):
     mode.kickoff(desk(serve(script()).url), {"what": "sea"})
     langsmith.flush()
@@ -245,7 +241,6 @@ def test_requests_show_provider_model_and_tokens(mode: Mode, langsmith: LangSmit
         assert usage["output_token_details"]["reasoning"] == 3
 
 
-# ------------------------------------------------------------------------------------------------ environment
 PROGRAM = """
 import asyncio, sys
 from crewgraph import Agent, Crew, ScriptedLLM, Task

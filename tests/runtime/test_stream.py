@@ -54,7 +54,6 @@ def of(kind: type[T], items: Iterable[StreamItem]) -> list[T]:
     return [item for item in items if isinstance(item, kind)]
 
 
-# ------------------------------------------------------------------------------------------------------ order
 def test_run_is_streamed_in_order_from_start_to_output(mode: Mode, serve: Serve):
     clerk = agent(served(serve([call("look", {"what": "sea"}), "it is high"]).url), "Clerk of {what}", tools=[look])
     team = crew(task("mail", clerk, description="How is the {what}?"), name="desk")
@@ -140,7 +139,6 @@ def test_items_of_parallel_tasks_interleave_in_order_per_task(mode: Mode):
     assert [item.index for item in of(TaskStarted, items)][-1] == 2
 
 
-# ----------------------------------------------------------------------------------------------------- models
 def test_models_stream_because_somebody_reads_and_only_then(mode: Mode, serve: Serve):
     server = serve(["one two", "one two"])
     team = crew(task("a", agent(served(server.url))))
@@ -149,7 +147,6 @@ def test_models_stream_because_somebody_reads_and_only_then(mode: Mode, serve: S
     assert [body.get("stream", False) for body in server.bodies] == [True, False]
 
 
-# --------------------------------------------------------------------------------------------------- failures
 def test_what_a_run_raises_comes_behind_the_items_of_what_was_done(mode: Mode):
     items: list[StreamItem] = []
     team = crew(task("a", agent(ScriptedLLM(["x"]))), task("b", agent(ScriptedLLM([ConnectionError("down")]))))
@@ -260,7 +257,6 @@ def test_a_web_server_may_take_each_item_on_another_thread():
     assert isinstance(items[-1], Finished)
 
 
-# ------------------------------------------------------------------------------------------------------ items
 class Tide(BaseModel):
     height: int
 

@@ -173,7 +173,6 @@ def test_the_usage_limit_holds_across_threads():
     assert search.current_usage_count == 50
 
 
-# ---------------------------------------------------------------- @tool
 def add(a: int, b: int = 1) -> int:
     """Add two numbers.
 
@@ -220,7 +219,6 @@ def test_invalid_tools_are_rejected():
         tool("name")(3)  # pyright: ignore[reportArgumentType]
 
 
-# ---------------------------------------------------------------- CrewStructuredTool
 def tell(city: str) -> str:
     return city
 

@@ -169,7 +169,6 @@ def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
         as_tools([repeat, Repeat(name="Repeat.it")])
 
 
-# ---------------------------------------------------------------- failures
 class Broken(Repeat):
     error: Any = None
 

@@ -143,7 +143,6 @@ def test_the_wording_is_that_of_the_prompt_file(tmp_path: Path):
     assert "Say moin." in model.requests[1].text
 
 
-# ------------------------------------------------------------------------------------------------- the terminal
 PROGRAM = f"""
 import json
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
