@@ -81,10 +81,6 @@ def test_a_custom_class_is_given_everything_and_makes_the_structure(mode: Mode):
     assert '"x": integer' in given["instructions"]
 
 
-def test_an_async_converter_is_awaited(mode: Mode):
-    assert ran(mode, ScriptedLLM(["seven"]), output_pydantic=Point, converter_cls=Late).pydantic == Point(x=7)
-
-
 @pytest.mark.parametrize(
     ("maker", "form", "problem"),
     [

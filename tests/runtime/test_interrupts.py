@@ -185,10 +185,7 @@ def test_an_answer_is_given_to_one_question_only(mode: Mode, asks: str, fails: b
     )
     graph = made.compile(checkpointer=None if is_nested else SqliteCheckpointer(tmp_path / "runs.db"))
     if is_nested:
-        outer = StateGraph(Around)
-        outer.add_node("inner", graph)
-        outer.add_edge(START, "inner")
-        graph = outer.compile(checkpointer=SlowSaver())
+        graph = graph_of(Around, {"inner": graph}, checkpointer=SlowSaver())
     assert "__interrupt__" in mode.invoke(graph, {"inputs": {}}, AT)
     with pytest.raises(ConnectionError) if fails else nullcontext():
         mode.invoke(graph, Command(resume="yes"), AT)
