@@ -54,18 +54,6 @@ def test_a_crews_output_is_read_by_field_from_the_model_then_from_the_dict():
         CrewOutput(raw="r")["raw"]
 
 
-def test_usage_adds_up():
-    total = UsageMetrics()
-    total.add_usage_metrics(UsageMetrics(prompt_tokens=3, completion_tokens=2, total_tokens=5, successful_requests=1))
-    total.add_usage_metrics(
-        UsageMetrics(prompt_tokens=1, cached_prompt_tokens=1, total_tokens=1, successful_requests=1)
-    )
-    assert total.model_dump() == {
-        "total_tokens": 6, "prompt_tokens": 4, "cached_prompt_tokens": 1, "completion_tokens": 2,
-        "reasoning_tokens": 0, "cache_creation_tokens": 0, "successful_requests": 2,
-    }  # fmt: skip
-
-
 class Colour(Enum):
     RED = "red"
 

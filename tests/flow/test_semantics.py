@@ -476,19 +476,6 @@ def test_an_arm_of_an_and_that_fires_twice_counts_once(mode: Mode):
     assert flow.notes == ["s", "a", "a", "b", "j"]
 
 
-def test_kickoff_works_inside_a_running_event_loop():
-    class InLoop(Flow):
-        @start()
-        async def s(self):
-            await asyncio.sleep(0)
-            return 7
-
-    async def cell():
-        return InLoop().kickoff()
-
-    assert asyncio.run(cell()) == 7
-
-
 # Which texts are labels
 
 

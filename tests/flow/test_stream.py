@@ -104,10 +104,6 @@ def test_run_is_streamed_in_order_from_start_to_result(mode: Mode, stored: bool)
     ]
 
 
-def test_inputs_may_be_keywords():
-    assert of(FlowFinished, Plain().stream(n=1))[0].result == "went on"
-
-
 def test_each_execution_of_a_loop_has_its_number(mode: Mode):
     class Loop(Flow[dict[str, Any]]):
         @start("again")

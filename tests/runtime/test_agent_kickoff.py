@@ -100,13 +100,6 @@ def test_it_has_its_time(mode: Mode):
         replied(mode, agent(ScriptedLLM(late), max_execution_time=0.05), "hurry")
 
 
-def test_it_works_inside_a_running_event_loop():
-    async def cell() -> str:
-        return agent(ScriptedLLM(["done"])).kickoff("go").raw
-
-    assert asyncio.run(cell()) == "done"
-
-
 def test_the_answer_is_given_as_a_model(mode: Mode):
     model = ScriptedLLM(['Here: {"hour": 7}'])
     output = replied(mode, agent(model), "when?", Tide)

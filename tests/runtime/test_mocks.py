@@ -1,7 +1,7 @@
 """Programs that test their crews with `unittest.mock`: agents, models and embedders that are mocks, and patched methods."""
 
 from typing import Any
-from unittest.mock import AsyncMock, MagicMock, Mock, patch
+from unittest.mock import AsyncMock, MagicMock, Mock
 
 import pytest
 from modes import Mode
@@ -93,15 +93,6 @@ def test_a_mock_is_a_model(mode: Mode, kind: Any):
     assert mode.kickoff(Crew(agents=[worker], tasks=[task(agent=worker)])).raw == "four"
     assert mode.run(worker.kickoff, worker.akickoff, "How many?").raw == "five"
     assert llm.call.call_count == 2
-
-
-def test_a_patched_method_is_called_where_crewgraph_would_call_its_own(mode: Mode):
-    worker = agent(ScriptedLLM([]))
-    crew = Crew(agents=[worker], tasks=[task(agent=worker)])
-    with patch.object(Agent, "execute_task", return_value="patched") as patched:
-        assert mode.kickoff(crew).raw == "patched"
-        assert task(agent=worker).execute_sync().raw == "patched"
-    assert [call.kwargs["context"] for call in patched.call_args_list] == ["", None]
 
 
 @pytest.mark.parametrize("method_name", ["run", "_run"])
