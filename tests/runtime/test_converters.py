@@ -42,11 +42,6 @@ class Own(Converter):
         return self.model(x=5)
 
 
-class Late(Converter):
-    async def to_pydantic(self, current_attempt: int = 1) -> BaseModel:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.model(x=7)
-
-
 class Broken(Converter):
     def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
         raise RuntimeError("boom")
