@@ -287,7 +287,11 @@ def test_a_saver_that_is_shared_with_another_graph_stays_as_it_is():
 
     saver = Counting()
     serde = saver.serde
-    own = graph_of(State, {"ulm": lambda state: {"town": Town("Ulm")}}, checkpointer=saver)
+
+    def ulm(_: State) -> State:
+        return {"town": Town("Ulm")}
+
+    own = graph_of(State, {"ulm": ulm}, checkpointer=saver)
     own.invoke({}, cast("Any", on("own")))
     worker = agent(ScriptedLLM(["done"], repeat_last=True))
     team = crew(task("first", worker))

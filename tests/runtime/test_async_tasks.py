@@ -22,7 +22,8 @@ def test_a_failing_asynchronous_task_ends_the_run_and_a_resume_does_not_repeat_i
             raise ConnectionError("down")
         return "fine"
 
-    llm = ScriptedLLM(reply)
+    script: Any = reply
+    llm = ScriptedLLM(script)
     ill_one, well = (task(name, agent(llm), async_execution=True) for name in ("ill", "well"))
     made = crew(ill_one, well, task("last", agent(llm)), checkpointer=saver)
     with pytest.raises(ConnectionError) as caught:

@@ -163,12 +163,11 @@ def test_a_kickoff_in_a_node_is_nested_below_that_node(mode: Mode, apart: bool, 
     async def awrite(state: Page) -> Page:
         return {"text": (await team.akickoff(**options)).raw}
 
-    app = graph_of(
-        Page,
-        {"write": awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw}},
-        checkpointer=InMemorySaver(),
-        name="pages",
-    )
+    def write(state: Page) -> Page:
+        return {"text": team.kickoff(**options).raw}
+
+    node = awrite if mode.asynchronous else write
+    app = graph_of(Page, {"write": node}, checkpointer=InMemorySaver(), name="pages")
     mode.invoke(app, {"inputs": {}}, {"configurable": {"thread_id": "t"}})
     assert langsmith.tree() == f"pages [chain]\n  write [chain]\n    Crew: inner [chain]\n{deeper(TEXT_TREE)}"
 

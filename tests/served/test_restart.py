@@ -100,7 +100,11 @@ def test_who_waits_for_a_run_of_a_stopped_server_is_told_so(server: OfficeServer
     answers: list[httpx.Response] = []
     url = f"{server.url}/threads/{thread}/runs/{run}/join"
     sent: list[str] = []
-    more: Any = {"extensions": {"trace": lambda step, _: sent.append(step)}}
+
+    def note(step: str, _: Any) -> None:
+        sent.append(step)
+
+    more: dict[str, Any] = {"extensions": {"trace": note}}
     with httpx.Client(timeout=60) as http:
         waiting = threading.Thread(target=lambda: answers.append(http.send(http.build_request("GET", url, **more))))
         waiting.start()
