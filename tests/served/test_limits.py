@@ -18,20 +18,20 @@ from crewgraph.contrib.serve.guard import Guard
 
 
 async def streaming(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a second after the body has come, in two parts."""
+    """Answer after the body has come, in two parts, later than any limit."""
     if scope["type"] == "http":
         while (await receive()).get("more_body"):
             pass
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"one", "more_body": True})
-        await asyncio.sleep(1)
+        await asyncio.sleep(1.5)
         await send({"type": "http.response.body", "body": b"two"})
 
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    monkeypatch.setattr(limits, "_HEADER_SECONDS", 0.5)
-    monkeypatch.setattr(limits, "_BODY_SECONDS", 0.8)
+    monkeypatch.setattr(limits, "_HEADER_SECONDS", 1.0)
+    monkeypatch.setattr(limits, "_BODY_SECONDS", 1.2)
     monkeypatch.setattr(limits, "_MAX_WAITING", 20)
     monkeypatch.setattr(limits, "_GRACE", 0.1)
     with reserved_port() as port:

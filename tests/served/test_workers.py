@@ -236,7 +236,7 @@ def test_a_stopped_worker_leaves_the_run_to_another_and_the_stream_continues(que
     reader = Reader(lambda: client.runs.stream(thread, "steps", input={}, stream_mode="updates"))
     wait_until(lambda: "posting one" in queued.notes)
     queued.workers[0].send_signal(signal.SIGTERM)
-    time.sleep(1.5)  # its grace
+    time.sleep(3)  # its grace, of a second
     queued.let("one")
     assert queued.workers.pop().wait(60) == 0
     queued.let("two")
