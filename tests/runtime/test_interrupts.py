@@ -176,9 +176,12 @@ def reviewed(paid: list[int], down: list[bool]) -> Flow[Any]:
 
 
 @pytest.mark.parametrize("is_nested", [False, True], ids=["alone", "nested"])
+@pytest.mark.parametrize("by_id", [False, True], ids=["value", "by-id"])
 @pytest.mark.parametrize("fails", [False, True], ids=["whole", "fails"])
 @pytest.mark.parametrize("asks", ["approval", "approvals", "tool", "tools", "flow"])
-def test_an_answer_is_given_to_one_question_only(mode: Mode, asks: str, fails: bool, is_nested: bool, tmp_path: Path):
+def test_an_answer_is_given_to_one_question_only(
+    mode: Mode, asks: str, fails: bool, is_nested: bool, by_id: bool, tmp_path: Path
+):
     paid, down = list[int](), [True] * fails
     made: Any = (
         reviewed(paid, down) if asks == "flow" else spender("approval" in asks, paid, down, 1 + asks.endswith("s"))
@@ -186,11 +189,12 @@ def test_an_answer_is_given_to_one_question_only(mode: Mode, asks: str, fails: b
     graph = made.compile(checkpointer=None if is_nested else SqliteCheckpointer(tmp_path / "runs.db"))
     if is_nested:
         graph = graph_of(Around, {"inner": graph}, checkpointer=SlowSaver())
-    assert "__interrupt__" in mode.invoke(graph, {"inputs": {}}, AT)
+    (question,) = mode.invoke(graph, {"inputs": {}}, AT)["__interrupt__"]
+    answer: Any = Command(resume={question.id: "yes"} if by_id else "yes")
     with pytest.raises(ConnectionError) if fails else nullcontext():
-        mode.invoke(graph, Command(resume="yes"), AT)
-    for _ in range(3):  # LangGraph keeps the answer, and would hand it on
-        assert "__interrupt__" in mode.invoke(graph, None, AT)
+        mode.invoke(graph, answer, AT)
+    for again in (None, None, answer if by_id else None):  # LangGraph would hand the answer on
+        assert "__interrupt__" in mode.invoke(graph, again, AT)
     assert paid == [1]
     assert "__interrupt__" not in mode.invoke(graph, Command(resume="yes"), AT)
     assert paid == [1, 10**6]
