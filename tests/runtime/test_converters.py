@@ -11,6 +11,7 @@ from crewgraph import Converter, CrewOutput, ScriptedLLM, TaskOutput
 from crewgraph.definitions.task.conversion import (
     convert_to_model,
     create_converter,
+    generate_model_description,
     get_conversion_instructions,
     handle_partial_json,
     validate_model,
@@ -152,6 +153,7 @@ def test_the_steps_of_a_conversion_are_functions():
     assert convert_to_model("words", Point, None, worker, Own) == Point(x=5)
     assert handle_partial_json("words", Point, False, worker) == Point(x=9)
     assert create_converter(worker, llm=worker.llm, text="t", model=Point, instructions="i").to_pydantic() == Point(x=9)
+    assert '"x": integer' in generate_model_description(Point)
     assert '"x": integer' in get_conversion_instructions(Point, worker.llm)
 
 

@@ -184,5 +184,10 @@ def get_conversion_instructions(model: type[BaseModel], llm: object) -> str:
     return default_book().slice("conversion_system", schema=model_outline(model))
 
 
+def generate_model_description(model: type[BaseModel]) -> str:
+    """Return a sketch of the JSON that a model expects."""
+    return model_outline(model)
+
+
 def _as_requested(instance: BaseModel, is_json_output: bool) -> PlainDict | BaseModel:
     return instance.model_dump(mode="json") if is_json_output else instance
