@@ -9,7 +9,9 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-__all__ = ["NotPlain", "SteersGraph", "plain", "unstorable"]
+from crewgraph.text import json_text
+
+__all__ = ["NotPlain", "SteersGraph", "answer_text", "plain", "unstorable"]
 
 _DEEPEST = 100
 _DEEPEST_PART = 80
@@ -65,6 +67,16 @@ def plain(value: Any) -> Any:
         NotPlain: It is bytes, an object without a text, or contains itself.
     """
     return _plain(value, 0)
+
+
+def answer_text(result: Any) -> str:
+    """Return the result of a run as the text of a message: that of an output, a text as it is, anything else as JSON.
+
+    Raises:
+        NotPlain: It has no plain form.
+    """
+    text: object = getattr(result, "raw", result)
+    return text if isinstance(text, str) else json_text(plain(text))
 
 
 def _plain(value: Any, depth: int) -> object:

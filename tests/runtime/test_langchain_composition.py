@@ -4,6 +4,7 @@ import asyncio
 import operator
 import time
 from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -252,11 +253,38 @@ def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode)
     ]
 
 
-# ------------------------------------------------------------------------------------------------- result
+class Dates(Flow[dict[str, Any]]):
+    """Say something of any type."""
+
+    said: Any = None
+
+    @start()
+    def say(self) -> Any:
+        return type(self).said
+
+
 class Amount(BaseModel):
     euros: int
 
 
+def test_what_a_flow_returns_is_the_text_of_its_tool_and_of_its_message(mode: Mode):
+    paid = CrewOutput(raw="paid", tasks_output=[])
+    for Dates.said, text in (
+        (date(2026, 1, 2), '"2026-01-02"'),
+        (Amount(euros=3), '{"euros": 3}'),
+        ({"b", "a"}, '["a", "b"]'),
+        ({"on": date(2026, 1, 2), "for": [Amount(euros=3)]}, '{"on": "2026-01-02", "for": [{"euros": 3}]}'),
+        (paid, "paid"),
+        ("", ""),
+    ):
+        call = {"name": "dates", "args": {}, "id": "1"}
+        answer = mode.invoke(assistant([Dates().as_tool()], call), ASK)["messages"][-2]
+        assert (answer.content, answer.artifact) == (text, Dates.said)
+        talk = mode.invoke(Dates().compile(messages="question", name="dates"), {"messages": [HumanMessage("Say.")]})
+        assert [(one.type, one.text) for one in talk["messages"]] == [("human", "Say."), ("ai", text)]
+
+
+# ------------------------------------------------------------------------------------------------- result
 def test_the_result_of_a_graph_is_under_one_key(mode: Mode):
     clerk = agent(ScriptedLLM(["text", '{"euros": 3}']))
     graph = mode.compile(
