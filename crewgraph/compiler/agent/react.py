@@ -673,15 +673,18 @@ def _calls(
         return {**inputs, "inputs": inputs, "messages": [*seen, said]}
 
     made, effects = list[PlainDict](), list[Effect]()
-    for action, request in zip(actions.actions, requests, strict=True):
+    for number, (action, request) in enumerate(zip(actions.actions, requests, strict=True)):
         result: PlainDict = {}
         made.append(result)
         if request.call is None:
             continue
         effect = request.call.effect
-        known: PlainDict = {"state": partial(state, request.call)} if context.tools.reads_state else {}
-        call = known if action.call_id is None else {**known, "id": action.call_id, "result": result}
-        if call and isinstance(effect, ToolCallEffect):
+        if isinstance(effect, ToolCallEffect):
+            # Those in the text protocol have none; listeners pair calls and results by it.
+            call_id = action.call_id or f"call_{digest([reply.get('id'), len(messages), number, action.tool])}"
+            call: PlainDict = {"id": call_id, "result": result}
+            if context.tools.reads_state:
+                call["state"] = partial(state, request.call)
             result["is_made"] = False
             effect.configure = partial(_configured, call, result)
         effects.append(effect)

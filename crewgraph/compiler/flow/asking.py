@@ -11,7 +11,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt, ParentCommand
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_lines, has_terminal, read_line
-from crewgraph.compiler.agent.inbox import NO, YES, decisions_in, inbox_payload
+from crewgraph.compiler.agent.inbox import IGNORE, NO, YES, decisions_in, inbox_payload
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
 from crewgraph.core.interpreter import refused_command
@@ -464,6 +464,8 @@ def answers_of_inbox(questions: Mapping[str, PlainMapping], reply: object) -> di
         reply: the reply.
     """
     decisions = decisions_in(reply)
+    if decisions == [IGNORE]:  # all of them
+        decisions *= len(questions)
     if not decisions or len(decisions) != len(questions):
         return None
     answers: dict[str, PlainDict] = {}

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
+from crewgraph.compiler.agent.inbox import of_front_end
 from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
 from crewgraph.compiler.flow.asking import answers_of_inbox, flow_inbox_fields
@@ -112,7 +113,7 @@ def question_update(run: FlowRun, config: RunnableConfig) -> Program[Any]:
 
 def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
     """Return the update with answers: a text for the first question, texts by question id, or the reply of an inbox."""
-    ids = list(run.parked)
+    ids, answer = list(run.parked), of_front_end(answer)
     by_id: dict[str, object] = {ids[0]: answer}
     if isinstance(answer, Mapping) and set(cast("Mapping[str, object]", answer)) <= set(ids):
         by_id = dict(cast("Mapping[str, object]", answer))
