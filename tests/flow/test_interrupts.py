@@ -173,8 +173,8 @@ def test_a_run_inside_a_method_asks_all_its_questions_at_once_and_is_answered_in
     waiting = resume(mode, flow(), run, {ids["bert"]: "perhaps", ids["anna"]: True})
     assert list(asked(waiting)) == ["bert"] and posted == []
     ids = asked(resume(mode, flow(), run, {asked(waiting)["bert"]: "no"}))
-    assert (list(ids), posted) == (["anna", "bert", "cleo"], ["anna", "cleo"])
+    assert (list(ids), sorted(posted)) == (["anna", "bert", "cleo"], ["anna", "cleo"])
     decisions = {"decisions": [{"type": "approve"}, {"type": "reject", "message": "full"}, {"type": "approve"}]}
     answers = resume(mode, flow(), run, decisions)
     assert [answer.partition(",")[0] for answer in answers] == ["to anna"] * 2
-    assert (posted, len(requests)) == (["anna", "cleo"] * 2, 4)
+    assert (sorted(posted), len(requests)) == (["anna", "anna", "cleo", "cleo"], 4)
