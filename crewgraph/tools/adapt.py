@@ -230,14 +230,16 @@ _CALL = "__crewgraph_tool_call"
 
 
 def with_call(config: "RunnableConfig", **call: Any) -> "RunnableConfig":
-    """Return a config for a tool's call.
+    """Return a config for a tool's call, which is made now.
 
     Args:
         config: The config.
         call: What is known of the call: its `id`, where the model gave it one; `state`, which returns the agent's state;
             `shown`, which returns what the run in the trace shows for a result, awaited in async runs; `result`, for the
-            `artifact`.
+            `artifact` and whether it `is_made`.
     """
+    if "result" in call:
+        call["result"]["is_made"] = True
     configurable: PlainDict = config.get("configurable") or {}
     return {**config, "configurable": {**configurable, _CALL: {**configurable.get(_CALL, {}), **call}}}
 

@@ -277,7 +277,7 @@ def test_what_a_flow_returns_is_the_text_of_its_tool_and_of_its_message(mode: Mo
         (paid, "paid"),
         ("", ""),
     ):
-        call = {"name": "dates", "args": {}, "id": "1"}
+        call: dict[str, Any] = {"name": "dates", "args": {}, "id": "1"}
         answer = mode.invoke(assistant([Dates().as_tool()], call), ASK)["messages"][-2]
         assert (answer.content, answer.artifact) == (text, Dates.said)
         talk = mode.invoke(Dates().compile(messages="question", name="dates"), {"messages": [HumanMessage("Say.")]})

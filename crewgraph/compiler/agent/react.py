@@ -15,7 +15,6 @@ from functools import partial
 from typing import cast
 
 from langchain_core.messages import AIMessage, convert_to_messages
-from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
@@ -681,19 +680,14 @@ def _calls(
         effect = request.call.effect
         if isinstance(effect, ToolCallEffect):
             # Those in the text protocol have none; listeners pair calls and results by it.
-            call_id = action.call_id or f"call_{digest([reply.get('id'), len(messages), number, action.tool])}"
+            call_id = action.call_id or f"call_{reply.get('id') or len(messages)}_{number}"
             call: PlainDict = {"id": call_id, "result": result}
             if context.tools.reads_state:
                 call["state"] = partial(state, request.call)
             result["is_made"] = False
-            effect.configure = partial(_configured, call, result)
+            effect.configure = partial(with_call, **call)
         effects.append(effect)
     return made, effects
-
-
-def _configured(call: PlainDict, result: PlainDict, config: RunnableConfig) -> RunnableConfig:
-    result["is_made"] = True
-    return with_call(config, **call)
 
 
 def _show_results(reply: Reply, actions: Actions, outcomes: Sequence[ToolOutcome], made: Sequence[PlainDict]) -> None:
