@@ -9,6 +9,7 @@ from copy import copy, deepcopy
 from functools import cache, partial, wraps
 from types import SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Any, Self, TypeGuard, Union, cast, get_args, get_origin
+from uuid import uuid4
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -199,7 +200,8 @@ def _trace_steps(
 ) -> _Steps:
     call, render = ending
     shown: Callable[[Any], object] | None = call.get("shown")
-    identified: PlainMapping = {"tool_call_id": call["id"]} if "id" in call else {}
+    call_id = _call_id(call)
+    identified: PlainMapping = {"tool_call_id": call_id}
     serialized = {"name": spec["name"], "description": spec["description"]}
     run = yield manager.on_tool_start(
         serialized, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"), **identified
@@ -214,9 +216,8 @@ def _trace_steps(
             enter_span_of_run(context, run.handlers, run.run_id)
             value = yield work(context)
         visible = value if shown is None else (yield shown(value))
-        if identified:
-            text = observation(visible) if visible is not value or render is None else render(value)[0]
-            visible = tool_message(text, call["id"], spec["name"])
+        text = observation(visible) if visible is not value or render is None else render(value)[0]
+        visible = tool_message(text, call_id, spec["name"])
     except GeneratorExit:  # the caller abandoned the steps
         raise
     except BaseException as error:  # the run in the trace ends with whatever was raised
@@ -230,16 +231,14 @@ _CALL = "__crewgraph_tool_call"
 
 
 def with_call(config: "RunnableConfig", **call: Any) -> "RunnableConfig":
-    """Return a config for a tool's call, which is made now.
+    """Return a config for a tool's call.
 
     Args:
         config: The config.
         call: What is known of the call: its `id`, where the model gave it one; `state`, which returns the agent's state;
             `shown`, which returns what the run in the trace shows for a result, awaited in async runs; `result`, for the
-            `artifact` and whether it `is_made`.
+            `artifact`.
     """
-    if "result" in call:
-        call["result"]["is_made"] = True
     configurable: PlainDict = config.get("configurable") or {}
     return {**config, "configurable": {**configurable, _CALL: {**configurable.get(_CALL, {}), **call}}}
 
@@ -251,6 +250,11 @@ def called_with(config: "RunnableConfig") -> "tuple[RunnableConfig, PlainMapping
         return config, {}
     own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _CALL}}
     return own, configurable[_CALL]
+
+
+def _call_id(call: PlainMapping) -> str:
+    """Return the id by which listeners pair a call with its result; in the text protocol the model gives none."""
+    return call.get("id") or f"call_{uuid4().hex}"
 
 
 def tool_message(text: str, call_id: str, name: str, **fields: Any) -> Any:
@@ -521,7 +525,9 @@ class _LangChainTool(AdaptedTool):
             state: PlainDict = call["state"](call_id) if "state" in call else {}
             args = self._injected.added_to(args, self.title, call_id, config, state)
         if "id" not in call and not self._wants_call_id:
-            return self.source, args, config, {}
+            if not is_traced(config):
+                return self.source, args, config, {}
+            call_id = _call_id(call)
         whole: PlainDict = {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
         return _noting(self.source), whole, config, call.get("result", {})
 

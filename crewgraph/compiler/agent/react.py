@@ -15,6 +15,7 @@ from functools import partial
 from typing import cast
 
 from langchain_core.messages import AIMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
@@ -672,22 +673,24 @@ def _calls(
         return {**inputs, "inputs": inputs, "messages": [*seen, said]}
 
     made, effects = list[PlainDict](), list[Effect]()
-    for number, (action, request) in enumerate(zip(actions.actions, requests, strict=True)):
+    for action, request in zip(actions.actions, requests, strict=True):
         result: PlainDict = {}
         made.append(result)
         if request.call is None:
             continue
         effect = request.call.effect
-        if isinstance(effect, ToolCallEffect):
-            # Those in the text protocol have none; listeners pair calls and results by it.
-            call_id = action.call_id or f"call_{reply.get('id') or len(messages)}_{number}"
-            call: PlainDict = {"id": call_id, "result": result}
-            if context.tools.reads_state:
-                call["state"] = partial(state, request.call)
+        known: PlainDict = {"state": partial(state, request.call)} if context.tools.reads_state else {}
+        call = known if action.call_id is None else {**known, "id": action.call_id, "result": result}
+        if call and isinstance(effect, ToolCallEffect):
             result["is_made"] = False
-            effect.configure = partial(with_call, **call)
+            effect.configure = partial(_configured, call, result)
         effects.append(effect)
     return made, effects
+
+
+def _configured(call: PlainDict, result: PlainDict, config: RunnableConfig) -> RunnableConfig:
+    result["is_made"] = True
+    return with_call(config, **call)
 
 
 def _show_results(reply: Reply, actions: Actions, outcomes: Sequence[ToolOutcome], made: Sequence[PlainDict]) -> None:
