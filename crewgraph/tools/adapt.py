@@ -58,6 +58,7 @@ __all__ = [
     "as_tools",
     "atraced",
     "called_with",
+    "identified",
     "is_command",
     "is_provider_tool",
     "provider_tool",
@@ -200,8 +201,7 @@ def _trace_steps(
 ) -> _Steps:
     call, render = ending
     shown: Callable[[Any], object] | None = call.get("shown")
-    call_id = _call_id(call)
-    identified: PlainMapping = {"tool_call_id": call_id}
+    identified: PlainMapping = {"tool_call_id": call["id"]} if "id" in call else {}
     serialized = {"name": spec["name"], "description": spec["description"]}
     run = yield manager.on_tool_start(
         serialized, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"), **identified
@@ -216,8 +216,9 @@ def _trace_steps(
             enter_span_of_run(context, run.handlers, run.run_id)
             value = yield work(context)
         visible = value if shown is None else (yield shown(value))
-        text = observation(visible) if visible is not value or render is None else render(value)[0]
-        visible = tool_message(text, call_id, spec["name"])
+        if identified:
+            text = observation(visible) if visible is not value or render is None else render(value)[0]
+            visible = tool_message(text, call["id"], spec["name"])
     except GeneratorExit:  # the caller abandoned the steps
         raise
     except BaseException as error:  # the run in the trace ends with whatever was raised
@@ -243,6 +244,12 @@ def with_call(config: "RunnableConfig", **call: Any) -> "RunnableConfig":
     return {**config, "configurable": {**configurable, _CALL: {**configurable.get(_CALL, {}), **call}}}
 
 
+def identified(config: "RunnableConfig") -> "RunnableConfig":
+    """Return a config whose call has an id, by which listeners find its result; in the text protocol the model gives none."""
+    configurable: PlainDict = config.get("configurable") or {}
+    return config if "id" in configurable.get(_CALL, {}) else with_call(config, id=f"call_{uuid4().hex}")
+
+
 def called_with(config: "RunnableConfig") -> "tuple[RunnableConfig, PlainMapping]":
     """Return a config without what `with_call` added, and that."""
     configurable: PlainDict = config.get("configurable") or {}
@@ -250,11 +257,6 @@ def called_with(config: "RunnableConfig") -> "tuple[RunnableConfig, PlainMapping
         return config, {}
     own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _CALL}}
     return own, configurable[_CALL]
-
-
-def _call_id(call: PlainMapping) -> str:
-    """Return the id by which listeners pair a call with its result; in the text protocol the model gives none."""
-    return call.get("id") or f"call_{uuid4().hex}"
 
 
 def tool_message(text: str, call_id: str, name: str, **fields: Any) -> Any:
@@ -525,9 +527,7 @@ class _LangChainTool(AdaptedTool):
             state: PlainDict = call["state"](call_id) if "state" in call else {}
             args = self._injected.added_to(args, self.title, call_id, config, state)
         if "id" not in call and not self._wants_call_id:
-            if not is_traced(config):
-                return self.source, args, config, {}
-            call_id = _call_id(call)
+            return self.source, args, config, {}
         whole: PlainDict = {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
         return _noting(self.source), whole, config, call.get("result", {})
 

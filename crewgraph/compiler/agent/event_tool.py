@@ -29,7 +29,7 @@ from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
-from crewgraph.tools.adapt import NO_COMMANDS, AdaptedTool, is_command, with_call
+from crewgraph.tools.adapt import NO_COMMANDS, AdaptedTool, identified, is_command, with_call
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.failure import (
@@ -442,7 +442,7 @@ class TracedResult:
 
     def config(self, config: "RunnableConfig", shown: Callable[[object], object]) -> "RunnableConfig":
         """Return the config of the call."""
-        return with_call(config, shown=shown) if is_traced(config) else config
+        return with_call(identified(config), shown=shown) if is_traced(config) else config
 
     def shown(self, raw: object) -> object:
         """Run the hooks after the call; return what the trace shows."""
