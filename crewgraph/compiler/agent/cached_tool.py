@@ -17,7 +17,7 @@ from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
-from crewgraph.tools.adapt import AdaptedTool, atraced, identified, is_command, traced
+from crewgraph.tools.adapt import AdaptedTool, atraced, is_command, traced
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.use import GuardedTool, Outcome
@@ -164,7 +164,7 @@ class _BuiltinCache:
 def _cached_use(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", result: object) -> Do:
     """A run in the trace for a call that the cache answers, like that of the tool, with `cached` in tags and metadata."""
     cached: RunnableConfig = {
-        **identified(config),
+        **config,
         "tags": [*(config.get("tags") or ()), "cached"],
         "metadata": {**(config.get("metadata") or {}), "cached": True},
     }

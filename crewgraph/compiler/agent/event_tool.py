@@ -282,7 +282,7 @@ class EventTool:
         return ToolCallEffect(tool=self, args=args, approved=approved)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
-        hooks = self.hooks
+        hooks, config = self.hooks, identified(config) if is_traced(config) else config
         if not hooks and self.checked is None:
             started = self.report_start(args)
             return self.raise_if_fatal(args, self.report_end(args, started, self.tool.run(args, config)))
@@ -295,7 +295,7 @@ class EventTool:
         return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
-        hooks = self.hooks
+        hooks, config = self.hooks, identified(config) if is_traced(config) else config
         if not hooks and self.checked is None:
             started = self.report_start(args)
             return self.raise_if_fatal(args, self.report_end(args, started, await self.tool.arun(args, config)))
@@ -442,7 +442,7 @@ class TracedResult:
 
     def config(self, config: "RunnableConfig", shown: Callable[[object], object]) -> "RunnableConfig":
         """Return the config of the call."""
-        return with_call(identified(config), shown=shown) if is_traced(config) else config
+        return with_call(config, shown=shown) if is_traced(config) else config
 
     def shown(self, raw: object) -> object:
         """Run the hooks after the call; return what the trace shows."""
