@@ -110,7 +110,7 @@ def test_an_answer_from_the_cache_is_a_run_of_the_tool_marked_as_cached(mode: Mo
     graph = mode.compile(caching(task("a", worker([depth], BREST, BREST))))
     mode.invoke(graph, {"inputs": {}}, {"callbacks": [seen]})
     uses = [run for run in all_runs(seen.traced_runs) if run.run_type == "tool"]
-    results = [(run.outputs or {})["output"] for run in uses]
+    results: list[Any] = [(run.outputs or {})["output"] for run in uses]
     assert [(run.name, one.content, "cached" in (run.tags or [])) for run, one in zip(uses, results, strict=True)] == [
         ("depth", "12 m", False),
         ("depth", "12 m", True),
