@@ -237,18 +237,8 @@ _PREVIEW = 1000
 _MAX_CONDENSATIONS = 12
 """How many requests may fail because the conversation is too long, each after condensing it further."""
 
-# Packages that retry by themselves or whose errors are not worth retrying: the providers' clients, and ours.
-_RETRIES_HANDLED_BY = (
-    *("anthropic", "botocore", "crewgraph", "google", "groq", "httpcore", "httpx", "langchain", "litellm", "mistralai"),
-    *("ollama", "openai", "requests"),
-)
-
-
 _OBSERVATION = "\nObservation:"
 """Where a model stops that calls tools by text."""
-
-_MISWRITTEN_CALL = "failed_generation"
-"""In errors of Groq about a tool call of the model that it cannot read: the next answer may be better."""
 
 
 @dataclass(kw_only=True)
@@ -297,6 +287,9 @@ class ReActContext:
 
     retries_left: int = 0
     """How many failed requests may still be retried, over the whole task."""
+
+    may_fail_again: bool = True
+    """Whether requests that failed are made again, and not only those whose answer is not whole."""
 
     may_condense: bool
     """Whether a conversation that exceeds the context window is condensed."""
@@ -486,18 +479,15 @@ def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) ->
 def request_reply(
     context: ReActContext, model: Model, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> Body[Reply]:
-    """Request a reply, retrying failures that have not been retried at a lower level."""
+    """Request a reply; a failed request is made again, without what the agent did before it."""
     while True:
         try:
             reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop)
         except EffectFailed as failure:
             context.usage.failed(failure.spent)
-            is_handled = (
-                failure.package.startswith(_RETRIES_HANDLED_BY)
-                and not is_unfinished(failure)
-                and _MISWRITTEN_CALL not in failure.text
-            )
-            if context.retries_left < 1 or is_handled:
+            is_final = failure.package.startswith("crewgraph") or not context.may_fail_again
+            is_final = is_final or (model is context.structured_model and is_refused(failure))
+            if context.retries_left < 1 or (is_final and not is_unfinished(failure)):
                 raise
             context.retries_left -= 1
         else:

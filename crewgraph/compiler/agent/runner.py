@@ -552,6 +552,7 @@ class AgentRunner:
             step_callback=self._step_callback,
             counts=self._report.counts,
             retries_left=agent.max_retry_limit if agent else 0,
+            may_fail_again=self.task is not None,
             may_condense=(agent is None or agent.respect_context_window)
             and (crew is None or crew.respect_context_window),
             structure=self._structure,
