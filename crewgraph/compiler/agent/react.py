@@ -346,6 +346,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         if specs and isinstance(parsed, FinalAnswer):
             parsed = _written_as_text(context, parsed) or parsed
         if isinstance(parsed, FinalAnswer):
+            dialogue.final = ({"role": "assistant", "content": parsed.text},) if specs else ()
             yield from _report_step(
                 context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
             )
@@ -485,7 +486,7 @@ def request_reply(
             reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop)
         except EffectFailed as failure:
             context.usage.failed(failure.spent)
-            is_final = failure.package.startswith("crewgraph") or not context.may_fail_again
+            is_final = failure.package.startswith(("crewgraph", "langchain_core")) or not context.may_fail_again
             is_final = is_final or (model is context.structured_model and is_refused(failure))
             if context.retries_left < 1 or (is_final and not is_unfinished(failure)):
                 raise
