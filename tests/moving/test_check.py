@@ -57,6 +57,7 @@ USES = {
     "def f(crews: list[Crew]):\n    for one in crews: one.nothing": ("Crew.nothing", "absent"),
     "class A(Agent):\n    def execute_task(self, *a): pass": ("override Agent.execute_task", "works"),
     "class A(Agent):\n    colour: str\nA(colour='red').colour": ("class(Agent)", "works"),
+    "class A(Crew):\n    def _run_sequential_process(self): pass": ("override Crew._run_sequential_process", "differs"),
     "from crewai.flow.flow import start\n@start\ndef f(): pass": ("@start", "differs"),
     "import crewai as c\nc.Crew().kickoff()": ("Crew.kickoff", "works"),
     "Agent(code_execution_mode='unsafe')": ("Agent(code_execution_mode=)", "differs"),
@@ -199,7 +200,7 @@ def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
         and "  crewai.plus_api.PlusAPI  a.py:2\n    `crewai.plus_api.PlusAPI` is not" in absent
     )
     assert differs == (
-        "Differs: change each of these\n  Agent(code_execution_mode=)  a.py:3\n    - `code_execution_mode=\"unsafe\"`\n"
+        'Differs: change each of these\n  Agent(code_execution_mode=)  a.py:3\n    - `code_execution_mode="unsafe"`\n'
         "      CrewAI 1.15: no tool is given. Here: `CompileError`.\n      To do: remove it."
     )
     hidden = "`--all` lists what works, and what may differ in cases that the code does not show."

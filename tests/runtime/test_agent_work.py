@@ -11,6 +11,7 @@ from typing import Any
 
 import openai
 import pytest
+from langchain.agents.middleware import AgentMiddleware
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error
 
@@ -106,8 +107,10 @@ def test_a_run_that_ends_while_it_condenses_continues_there(mode: Mode):
 
 
 # ------------------------------------------------------------------------------------------- results too long
-@pytest.mark.parametrize("native", [True, False])
-def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it(mode: Mode, native: bool):
+@pytest.mark.parametrize(("native", "middleware"), [(True, []), (False, []), (True, [AgentMiddleware()])])
+def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it(
+    mode: Mode, native: bool, middleware: list[Any]
+):
     page, dumped = "rain " * 400_000 + "Snow at last", list[str]()
 
     @tool
@@ -132,7 +135,7 @@ def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it
         "done",
     ]
     model = ScriptedLLM(script, native_tools=native)
-    made = crew(task("a", agent(model, tools=[dump], max_retry_limit=0)))
+    made = crew(task("a", agent(model, tools=[dump], middleware=middleware, max_retry_limit=0)))
     with record_events() as events:
         with pytest.raises(RuntimeError, match="down"):
             mode.kickoff(made, thread_id="t")

@@ -85,8 +85,10 @@ __all__ = [
     "repair_arguments",
     "request_reply",
     "result_id",
+    "result_number",
     "run_step_callback",
     "run_tools",
+    "shown_outcome",
 ]
 
 
@@ -520,9 +522,7 @@ def run_tools(
             context.uses[request.call.tool.name] += 1
             request.call.tool.count_uses(context.uses[request.call.tool.name])
     yield from _record_failures(context, actions, requests, outcomes)
-    shown = [
-        _shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)
-    ]
+    shown = [shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)]
     _append_results(dialogue, reply, actions, shown)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         if not outcome["failed"]:
@@ -544,7 +544,12 @@ def run_tools(
     return outcomes
 
 
-def _shown_outcome(context: ReActContext, action: Action, outcome: ToolOutcome) -> ToolOutcome:
+def result_number(text: str) -> str:
+    """Return the number by which a model asks for a long result."""
+    return digest(text)[:8]
+
+
+def shown_outcome(context: ReActContext, action: Action, outcome: ToolOutcome) -> ToolOutcome:
     """Return an outcome as the conversation holds it: of a long text only the beginning, and how to read the rest.
 
     The text itself is in the record of the call, from which a resumed run has it again.
@@ -554,7 +559,7 @@ def _shown_outcome(context: ReActContext, action: Action, outcome: ToolOutcome) 
         return outcome
     if len(text) <= longest_result(context.window()):
         return outcome
-    tool, number = context.reading_tool(context.long_results), digest(text)[:8]
+    tool, number = context.reading_tool(context.long_results), result_number(text)
     if not context.long_results:
         context.tools = context.tools.adding(tool)
     context.long_results[number] = text

@@ -354,7 +354,7 @@ class AgentRunner:
         if executor is None:
             if middleware := getattr(self.agent, "middleware", None):
                 loop: Callable[..., Body[str]] = extension("middleware.loop")
-                shared = replace(self._react_context(), reading_tool=None)
+                shared = replace(self._react_context(), may_fail_again=False)  # middleware retries and falls back
                 return (yield from loop(shared, dialogue, middleware, self.configured_model))
             return (yield from react_loop(self._react_context(), dialogue))
         from crewgraph.compiler.agent.executor import run_executor
