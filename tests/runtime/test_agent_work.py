@@ -166,6 +166,18 @@ def test_a_long_result_is_whole_as_the_answer_and_where_better_compaction_is_off
         assert mode.kickoff(made).raw.strip() == page.strip()
 
 
+@pytest.mark.parametrize(
+    ("native", "end"), [(True, ["assistant", "tool", "assistant"]), (False, ["user", "assistant", "user"])]
+)
+def test_the_messages_of_an_agent_with_native_tools_end_with_its_answer(mode: Mode, native: bool, end: list[str]):
+    look = Tool(name="look", description="Look.", func=lambda: "12")
+    made = crew(task("a", agent(ScriptedLLM([ToolUse("look", {}), "done"], native_tools=native), tools=[look])))
+    (output,) = mode.kickoff(made).tasks_output
+    assert [message["role"] for message in output.messages[-3:]] == end
+    assert made.agents[0].last_messages == output.messages
+    assert (output.messages[-1]["content"] == "done") is native
+
+
 # ------------------------------------------------------------------------------------- calls that cannot be made
 def test_calls_that_cannot_be_made_start_and_end_and_a_limit_of_uses_is_that_of_one_attempt(mode: Mode):
     @tool("look", max_usage_count=1)

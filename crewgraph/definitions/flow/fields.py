@@ -46,7 +46,7 @@ def set_declared_fields(flow: Any, names: Mapping[str, type], values: Mapping[st
             setattr(flow, name, value)
     for name in names:
         if name.startswith("_") and name not in vars(flow):
-            _set_private(flow, name)
+            _set_default(flow, name)
     return {name: value for name, value in values.items() if name not in names}
 
 
@@ -72,7 +72,7 @@ def _type_of(owner: type, name: str) -> Any:
         return Any
 
 
-def _set_private(flow: Any, name: str) -> None:
+def _set_default(flow: Any, name: str) -> None:
     default = getattr(type(flow), name, None)
     factory = getattr(default, "default_factory", None)
     if hasattr(default, "default_factory"):  # a `PrivateAttr`
