@@ -5,9 +5,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
@@ -32,7 +32,7 @@ from crewgraph.core.effects import (
 from crewgraph.core.journal import Journal, JournalError, Record
 from crewgraph.core.limits import SPENT, Stopped, run_meter
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
-from crewgraph.core.pregel import Used, answers_to, answers_waiting, counted, inside_effect, with_answers
+from crewgraph.core.pregel import Used, answers_of, answers_to, answers_waiting, counted, inside_effect, with_answers
 from crewgraph.core.questions import EffectAsked, interrupt_id, question_id
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.redaction import SecretRedactor
@@ -71,6 +71,8 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
         raise
     except BaseException as error:  # also a question and a cancellation: the next attempt needs the records
         yield from journal.keep()
+        if isinstance(error, GraphInterrupt):
+            yield from journal.forget_answer(taken=False)
         if isinstance(error, (Exception, ExitRequested, Stopped)) and not isinstance(error, JournalError):
             yield from journal.clocked()
         if isinstance(error, Stopped):
@@ -245,53 +247,73 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     check_cancelled()
     if journal.claim is not None and journal.claim.is_doubtful:
         yield from journal.check_owner()
-    own, used, answers = _in_effect(effect, frame, here) if effect.asks else (frame.config, dict[str, int], [])
-    performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
+    inside = _inside(effect, frame, here)
+    performing = Perform(effect, inside.config, frame.deadline, recorded=journal.saver is not None)
     underway = performing.underway
     if effect.once:
         yield from _start_once(effect, journal, here, underway)
     try:
         value = yield performing
     except (Exception, ExitRequested) as error:  # what the failed effect has spent counts, whatever failed it
-        journal.spent.count(performing.spent)
-        is_cancelled = underway is not None and underway.is_requested
-        failed = _failed_for_good(error, is_last=is_cancelled and effect.once)
-        if failed is not None:
-            yield from journal.write(
-                here,
-                effect,
-                {"error": failed, **(_without_asks(used) if frame.beside else used()), **performing.spent},
-                underway,
-            )
-        if underway is not None and is_cancelled:
-            raise asyncio.CancelledError(*underway.reason) from None
-        failure = (
-            (yield from _raised_question(error, effect, frame, here, answers, used().get("asks", 0)))
-            if isinstance(error, GraphInterrupt)
-            else _paid_failure(error, performing.spent.get(SPENT, {}))
-        )
+        failure = yield from _failed(error, performing, frame, here, inside)
         if failure is None:
             raise
         raise failure from failure.__cause__
-    record = {"value": value, **(_without_asks(used) if frame.beside else used()), **performing.spent}
+    record = {"value": value, **(_without_asks(inside) if frame.beside else inside.used()), **performing.spent}
     journal.spent.count(record)
+    if len(inside.answers) > inside.known:
+        yield from journal.forget_answer(taken=True)
     yield from journal.write(here, effect, record, underway)
     if underway is not None and underway.is_requested:
         raise asyncio.CancelledError(*underway.reason)
     return value
 
 
-def _in_effect(effect: Recorded, frame: _Frame, here: str) -> tuple[RunnableConfig, Used, list[object]]:
-    """Return the config in which to perform an effect, its use of the node's counters, and the answers that it gets by id."""
-    if not frame.beside:
-        return *inside_effect(frame.config, here), []
-    answers = _answers(effect, frame, here)
-    return *inside_effect(with_answers(frame.config, answers, only=False), here), answers
+class _Inside(NamedTuple):
+    """What user code inside an effect gets of its node."""
+
+    config: RunnableConfig
+    used: Used = dict
+    answers: Sequence[object] = ()
+    """Its answers if several effects ask at once, else those of the node."""
+
+    known: int = 0
+    """How many of them there were before it began."""
 
 
-def _without_asks(used: Used) -> dict[str, int]:
+def _inside(effect: Recorded, frame: _Frame, here: str) -> _Inside:
+    if not effect.asks:
+        return _Inside(frame.config)
+    around = with_answers(frame.config, _answers(effect, frame, here), only=False) if frame.beside else frame.config
+    own, used = inside_effect(around, here)
+    answers = answers_of(own)
+    return _Inside(own, used, answers, len(answers))
+
+
+def _without_asks(inside: _Inside) -> dict[str, int]:
     """Return what an effect has used of the node's counters, if its answers came by id."""
-    return {name: number for name, number in used().items() if name != "asks"}
+    return {name: number for name, number in inside.used().items() if name != "asks"}
+
+
+def _failed(
+    error: Exception | ExitRequested, performing: Perform, frame: _Frame, here: str, inside: _Inside
+) -> Program[BaseException | None]:
+    """Record what failed for good; return what to raise in place of an effect's error, None to raise that."""
+    effect, journal, underway = performing.effect, frame.journal, performing.underway
+    journal.spent.count(performing.spent)
+    is_cancelled = underway is not None and underway.is_requested
+    failed = _failed_for_good(error, is_last=is_cancelled and effect.once)
+    if failed is not None:
+        if len(inside.answers) > inside.known:
+            yield from journal.forget_answer(taken=True)
+        used = _without_asks(inside) if frame.beside else inside.used()
+        yield from journal.write(here, effect, {"error": failed, **used, **performing.spent}, underway)
+    if underway is not None and is_cancelled:
+        raise asyncio.CancelledError(*underway.reason) from None
+    if isinstance(error, GraphInterrupt):
+        answers = inside.answers if frame.beside else ()
+        return (yield from _raised_question(error, effect, frame, here, answers, inside.used().get("asks", 0)))
+    return _paid_failure(error, performing.spent.get(SPENT, {}))
 
 
 def _answers(effect: Recorded, frame: _Frame, here: str) -> list[object]:
@@ -304,7 +326,7 @@ def _answers(effect: Recorded, frame: _Frame, here: str) -> list[object]:
 
 
 def _raised_question(
-    stop: GraphInterrupt, effect: Recorded, frame: _Frame, here: str, answers: list[object], asks: int
+    stop: GraphInterrupt, effect: Recorded, frame: _Frame, here: str, answers: Sequence[object], asks: int
 ) -> Program[GraphInterrupt]:
     """Return what to raise when an effect has called `interrupt` `asks` times; store the answers that it got by id.
 
@@ -396,6 +418,7 @@ def _interrupt(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]
     answers = _answers(ask, frame, here) if frame.beside else []
     if frame.beside:
         config = with_answers(config, answers, only=False)
+    known = len(answers_of(config))
     while True:
         try:
             value = posed.perform(config)
@@ -406,10 +429,11 @@ def _interrupt(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]
                     ask.asked()
             raise (yield from _raised_question(stop, ask, frame, here, [], passed + 1)) from None
         passed += 1
-        if position is not None and frame.beside:
-            return {"value": value}
-        if position is not None and passed > position:
-            return {"value": value, "asks": passed}
+        if position is None or not (frame.beside or passed > position):
+            continue
+        if len(answers_of(config)) > known:
+            yield from journal.forget_answer(taken=True)
+        return {"value": value} if frame.beside else {"value": value, "asks": passed}
 
 
 def _question_text(ask: Ask) -> str:

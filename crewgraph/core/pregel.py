@@ -52,8 +52,10 @@ __all__ = [
     "CLAIM",
     "ERROR",
     "LENT_SAVER",
+    "NO_ANSWER",
     "OWN_KEY",
     "PRIVATE_KEY",
+    "RESUMING",
     "UNSAVED",
     "InlineGraph",
     "Place",
@@ -61,6 +63,7 @@ __all__ = [
     "Used",
     "add_writes",
     "address_of_start",
+    "answers_of",
     "answers_to",
     "answers_waiting",
     "began",
@@ -72,6 +75,7 @@ __all__ = [
     "has_next",
     "inside_effect",
     "interrupts_in",
+    "is_single_answer",
     "leads_on",
     "move_past",
     "named_run",
@@ -100,10 +104,12 @@ PRIVATE_KEY = "__pregel_"
 LENT_SAVER = "__pregel_checkpointer"
 """The key of the checkpointer that a graph or a server lends to a graph, in the `configurable` of its config."""
 
+RESUMING = "__pregel_resuming"
+"""The key that tells a node, in the `configurable` of its config, whether its run continues one that has stopped."""
+
 _DURABILITY = "__pregel_durability"
 _TASK = "__pregel_task_id"
 _READ = "__pregel_read"
-_RESUMING = "__pregel_resuming"
 _SCRATCHPAD = "__pregel_scratchpad"
 _RUNTIME = "__pregel_runtime"
 _CALL = "__pregel_call"
@@ -238,7 +244,7 @@ def place_of(config: RunnableConfig) -> Place:
     """Return the place of the node with this config."""
     conf: PlainMapping = config.get("configurable") or {}
     thread = str(conf.get(_THREAD, ""))
-    task, again = str(conf.get(_TASK, "")), bool(conf.get(_RESUMING))
+    task, again = str(conf.get(_TASK, "")), bool(conf.get(RESUMING))
     saver = conf.get(LENT_SAVER) or None
     if saver is None:
         return Place(saver=None, durability=None, task=task, again=again, thread=thread, home=None, above=())
@@ -298,7 +304,7 @@ def start_of(graph: "Pregel[Any]", config: RunnableConfig | None) -> Start:
         configurable=conf,
         saver=saver or None,
         is_nested=_TASK in conf,
-        again=bool(conf.get(_RESUMING)),
+        again=bool(conf.get(RESUMING)),
         replays=bool(conf.get(_REPLAY)),
     )
 
@@ -353,6 +359,26 @@ def answers_to(config: RunnableConfig, question: str) -> list[object]:
     """Return the answer to an interrupt with this id, if the run was resumed with one."""
     answers: PlainMapping = (config.get("configurable") or {}).get(_RESUME_MAP) or {}
     return [answers[question]] if question in answers else []
+
+
+_OF_THE_RUN = "00000000-0000-0000-0000-000000000000"
+
+NO_ANSWER = ([(_RESUME, None)], _OF_THE_RUN)
+"""What to `put_writes` at a graph's checkpoint in place of the value that a run of it was resumed with.
+
+LangGraph keeps that value until the next checkpoint, and hands it to the next question of a run that is continued there.
+"""
+
+
+def is_single_answer(task: str, channel: str) -> bool:
+    """Whether a stored write is the value that a run was resumed with."""
+    return (task, channel) == (_OF_THE_RUN, _RESUME)
+
+
+def answers_of(config: RunnableConfig) -> list[object]:
+    """Return the answers that the questions of a node have; the one that its run was resumed with joins them when it is taken."""
+    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
+    return [] if pad is None else pad.resume
 
 
 def _no_other(consume: bool = False) -> None:

@@ -50,7 +50,7 @@ def test_the_names_of_the_private_keys():
             "_DURABILITY",
             "_TASK",
             "_READ",
-            "_RESUMING",
+            "RESUMING",
             "_SCRATCHPAD",
             "_RUNTIME",
             "_CALL",
@@ -62,6 +62,7 @@ def test_the_names_of_the_private_keys():
             "_QUESTION",
             "_RESUME",
             "_RESUME_MAP",
+            "_OF_THE_RUN",
             "_SEND",
         )
     }
@@ -71,7 +72,8 @@ def test_the_names_of_the_private_keys():
         "_DURABILITY": _constants.CONFIG_KEY_DURABILITY,
         "_TASK": _constants.CONFIG_KEY_TASK_ID,
         "_READ": _constants.CONFIG_KEY_READ,
-        "_RESUMING": _constants.CONFIG_KEY_RESUMING,
+        "RESUMING": _constants.CONFIG_KEY_RESUMING,
+        "_OF_THE_RUN": _constants.NULL_TASK_ID,
         "_SCRATCHPAD": _constants.CONFIG_KEY_SCRATCHPAD,
         "_RUNTIME": _constants.CONFIG_KEY_RUNTIME,
         "_CALL": _constants.CONFIG_KEY_CALL,
