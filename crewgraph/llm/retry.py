@@ -1,4 +1,4 @@
-"""Retries that provider clients do not make: later ones of too many requests, and any at all where a client has none.
+"""Retries that provider clients do not make: later ones after status 429, and any at all where a client has none.
 
 Reads status and delay from exceptions.
 """
