@@ -214,7 +214,7 @@ def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
 
 
 def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_all(tmp_path: Path):
-    text = f"{HEAD}Agent(max_iter=3, allow_delegation=True)\nagent = Agent(role='r')\nagent.tools_results\nTask(callbacks=[])\n"
+    text = f"{HEAD}Agent(max_iter=3)\nagent = Agent(role='r')\nagent.tools_results\nTask(callbacks=[], converter_cls=Agent)\n"
     put(tmp_path, a__py=text, b__py="import crewai\n(")
     checked = check_project(tmp_path)
     unread, summary = report(checked).split("\n\n")
@@ -223,7 +223,7 @@ def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_a
         "9 CrewAI features in 1 file: 0 not available, 0 need attention, 9 work, 1 could not be read. `--all` "
     )
     _, differs, older, better, works, summary = report(checked, everything=True).split("\n\n")
-    assert differs.startswith("May differ: ") and "  Agent(allow_delegation=)  a.py:2\n" in differs
+    assert differs.startswith("May differ: ") and "  Task(converter_cls=)  a.py:5\n" in differs
     assert older.startswith("Coming from CrewAI 1.2: ")
     assert "CrewAI 1.2: continues to request 7. CrewAI 1.15 and here: ends with request 4." in older
     assert better == (

@@ -104,8 +104,9 @@ def _conversation(
     """Return the messages before a task, and the blocks of the last one if the task's placeholder has taken its text."""
     messages = read_messages(given or [])
     last, name = messages[-1] if messages else None, assignment.conversed
-    is_taken = name is not None and name in assignment.task.open_placeholders("description")
-    if last is None or last["role"] != "user" or not is_taken or inputs.get(name) != text_of(last["content"]):
+    if last is None or last["role"] != "user" or name is None or inputs.get(name) != text_of(last["content"]):
+        return messages, ()
+    if name not in assignment.task.open_placeholders("description"):
         return messages, ()
     blocks = [block for block in last["content"] if isinstance(block, dict) and block.get("type") != "text"]
     return messages[:-1], blocks

@@ -1,12 +1,13 @@
 """Fields that a flow class declares as annotated attributes: each object has its own values, which pydantic validates."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import SimpleNamespace
-from typing import Any, ClassVar, get_origin, get_type_hints
+from typing import Any, ClassVar, cast, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
+from pydantic.fields import ModelPrivateAttr
 
 from crewgraph.annotations import annotations_of
 
@@ -36,7 +37,7 @@ def set_declared_fields(flow: Any, names: Mapping[str, type], values: Mapping[st
     Raises:
         ValidationError: A value does not fit, or a `Field(...)` without a default has none.
     """
-    kind: Any = type(flow)
+    kind: Any = flow.__class__
     if "_field_model" not in vars(kind):
         kind._field_model = _model_of(kind, names)
     given = {name: values[name] for name in names if name in values}
@@ -55,7 +56,8 @@ def _model_of(kind: Any, names: Mapping[str, type]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         name: (_type_of(owner, name), getattr(kind, name, None)) for name, owner in names.items() if name[0] != "_"
     }
-    own: dict[str, Any] = {name: value for owner in reversed(kind.__mro__) for name, value in vars(owner).items()}
+    owners: tuple[type, ...] = kind.__mro__[::-1]
+    own = {name: value for owner in owners for name, value in vars(owner).items()}
     validators = {name: value for name, value in own.items() if hasattr(value, "decorator_info")}
     config = ConfigDict(arbitrary_types_allowed=True)
     return create_model(
@@ -73,9 +75,9 @@ def _type_of(owner: type, name: str) -> Any:
 
 
 def _set_default(flow: Any, name: str) -> None:
-    default = getattr(type(flow), name, None)
-    factory = getattr(default, "default_factory", None)
-    if hasattr(default, "default_factory"):  # a `PrivateAttr`
+    default: Any = getattr(flow.__class__, name, None)
+    if isinstance(default, ModelPrivateAttr):
+        factory = cast("Callable[[], object] | None", default.default_factory)
         setattr(flow, name, deepcopy(default.default) if factory is None else factory())
     elif isinstance(default, (list, dict, set)):
-        setattr(flow, name, deepcopy(default))
+        setattr(flow, name, deepcopy(cast("object", default)))
