@@ -94,8 +94,8 @@ SYNCED = f"{OWN_KEY}synced"
 where a saver need not wait for the disk."""
 
 Record = dict[str, Any]
-"""`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" if the effect used those counters, and the usage
-"spent" on it in a metered run."""
+"""`{"value": ...}` or `{"error": [type, text]}`, with "tasks" if the effect called `@task` functions, and the usage "spent" on it
+in a metered run."""
 
 _STARTED = "?"
 _NONE: Mapping[str, object] = {"value": None}
@@ -207,7 +207,7 @@ class Journal:
         """Whether there is a record inside the scope at a path."""
         return any(key.startswith(f"{path}.") for key in self.known)
 
-    def started(self, here: str, effect: Recorded | None) -> Any:
+    def started(self, here: str, effect: Recorded) -> Any:
         """Return what an earlier attempt stored when it started this effect or asked this question; None if none did."""
         return self.known.get(_key(here, effect) + _STARTED, _NONE)["value"]
 
@@ -246,18 +246,18 @@ class Journal:
             except ThreadBusy as error:
                 raise ClaimLost(str(error)) from error
 
-    def pose(self, here: str, ask: Recorded | None, passed: object) -> Program[None]:
-        """Record that a question is asked, after `passed`: the answers to others, or how many; without `ask`, several are.
+    def pose(self, here: str, ask: Recorded, value: object) -> Program[None]:
+        """Store what `started` returns of a question from now on.
 
         Raises:
             JournalError: it could not be stored.
         """
         key = _key(here, ask) + _STARTED
         if self._late:  # the run stops here and stores it then
-            self._done.append((key, None, {"value": passed}))
+            self._done.append((key, None, {"value": value}))
             return
         yield from self._until_stored()
-        yield from self._put(key, {"value": passed})
+        yield from self._put(key, {"value": value})
 
     def filed(self, name: str) -> Program[Mapping[str, object] | None]:
         """Return the answer that was filed for a question while nothing ran, None without one; see `questions`."""

@@ -417,31 +417,25 @@ def with_answers(config: RunnableConfig, answers: list[object], *, only: bool = 
 
 
 Used = Callable[[], dict[str, int]]
-"""Returns how often an effect interrupted ("asks") and called `@task` functions ("tasks"), without zeros."""
+"""Returns how often an effect called `@task` functions, as `{"tasks": number}`; empty if never."""
 
 
-def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used]:
-    """Return the config for user code inside the effect at `path`, and a function that returns its use of the counters."""
+def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used, Callable[[], int]]:
+    """Return the config for user code inside the effect at `path`, and what returns its calls of `@task` and of `interrupt`."""
     conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
-        return config, dict
-    asks = _Counted(pad.interrupt_counter)
+        return config, dict, int
+    call = conf.get(_CALL)
+    asks, tasks = _Counted(pad.interrupt_counter), _Counted(call or int)
     changed: PlainDict = {**conf}
-    counters: list[tuple[str, _Counted]] = [("asks", asks)]
-    if (call := conf.get(_CALL)) is not None:
-        tasks = _Counted(call)
+    if call is not None:
         changed[_CALL] = tasks
-        counters.append(("tasks", tasks))
     if conf.get(_RESUME_MAP):
         pad = replace(pad, get_null_resume=_no_other)
     changed[_SCRATCHPAD] = replace(pad, interrupt_counter=asks, subgraph_counter=_ByPath(path))
-
-    def used() -> dict[str, int]:
-        return {name: counter.used for name, counter in counters if counter.used}
-
     own: RunnableConfig = {**config, "configurable": changed}
-    return own, used
+    return own, lambda: {"tasks": tasks.used} if tasks.used else {}, lambda: asks.used
 
 
 def within_call(config: RunnableConfig, call: str) -> RunnableConfig:
@@ -469,18 +463,10 @@ def node_identity(config: RunnableConfig) -> int | None:
 
 
 def counted(config: RunnableConfig, record: PlainMapping) -> None:
-    """Advance the node's counters by a recorded effect's use."""
-    conf: PlainMapping = config.get("configurable") or {}
-    pad = conf.get(_SCRATCHPAD)
+    """Advance the node's counter of calls of `@task` by those of a recorded effect."""
+    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
     if pad is None:
         return
-    numbers = [pad.interrupt_counter() for _ in range(record.get("asks", 0))]
-    if numbers and (lost := max(numbers) + 1 - len(pad.resume)) > 0:
-        # LangGraph stores a node's answers when the node ends or interrupts. A process that dies before that loses them, and
-        # later questions would find no answers at their positions.
-        pad.resume.extend([None] * lost)
-        if (send := conf.get(_SEND)) is not None:
-            send([(_RESUME, list(pad.resume))])
     for _ in range(record.get("tasks", 0)):
         pad.call_counter()
 
