@@ -362,6 +362,18 @@ def test_each_agent_sees_the_whole_conversation_before_its_first_task(mode: Mode
     assert (done["messages_2"]["raw"], len(done["messages"])) == ("b", 10)
 
 
+def test_a_message_is_left_out_only_where_the_task_has_its_placeholder(mode: Mode):
+    model = ScriptedLLM(["a", "b"])
+    asked = task("ask", agent(model), description="Look up {question}.")
+    other = task("other", agent(model, "Writer"), description="Say it in a notable way, for {who}.")
+    graph = mode.compile(crew(asked, other), messages="question")
+    mode.invoke(graph, {"messages": [HumanMessage("Go on?"), HumanMessage("no")], "inputs": {"who": "no"}})
+    assert [[one["content"] for one in request.messages[1:-1]] for request in model.requests] == [
+        ["Go on?"],
+        ["Go on?", "no"],
+    ]
+
+
 def test_a_long_conversation_is_summarized(mode: Mode):
     summarized: list[int] = []
 
