@@ -6,8 +6,6 @@ from types import ModuleType
 
 from crewgraph.errors import MissingExtra
 
-__all__ = ["load", "require"]
-
 
 @cache
 def load(module: str) -> ModuleType:

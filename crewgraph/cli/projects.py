@@ -24,9 +24,6 @@ from crewgraph.cli.output import print_text
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.schema import PlainDict
 
-__all__ = ["ProjectKind", "ProjectName", "create"]
-
-
 _MAX_LENGTH = 60
 _RESERVED = frozenset({"crewai", "crewgraph", "crewgraph_compat", "src", "tests"})
 

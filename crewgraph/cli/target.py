@@ -23,16 +23,6 @@ from crewgraph.errors import RunError
 from crewgraph.flow.flow import Flow
 from crewgraph.project.env_file import load_env
 
-__all__ = [
-    "CrewTarget",
-    "Target",
-    "load_crew_target",
-    "load_factory",
-    "load_target",
-    "project_target",
-]
-
-
 _TARGET_FORMAT = "pass `path/to/file.py:name` or `package.module:name`"
 
 Target = Annotated[
