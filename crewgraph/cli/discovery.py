@@ -32,6 +32,13 @@ class ProjectDescription:
     """`target` of `[tool.crewgraph]`: the project's crew or flow."""
 
     @property
+    def definition(self) -> str | None:
+        """The file that declares the project's crew or flow; `crew.jsonc` or `crew.json` if it says none, and has one."""
+        named = self.crewai.get("definition")
+        files = (name for name in ("crew.jsonc", "crew.json") if Path(name).is_file())
+        return named if isinstance(named, str) else next(files, None)
+
+    @property
     def kind(self) -> str:
         """`crew` or `flow`; empty if the project does not say."""
         return str(self.crewai.get("type", ""))

@@ -49,7 +49,8 @@ class ProjectProgram(Program):
         """
         project = read_project(folder)
         if isinstance(definition := project.crewai.get("definition"), str):
-            return cls(definition, _FLOW_CALL.format(path=definition))
+            call = _CREW_CALL if project.kind == "crew" else _FLOW_CALL
+            return cls(definition, call.format(path=definition))
         for name, entry_point in project.run_scripts():
             if (entry := _ENTRY.match(entry_point)) is not None:
                 return cls(name, _function_call(entry["module"], entry["function"]))
@@ -127,7 +128,7 @@ def run(
     tracebacks are the same as under `python`, except that sys.path also has a directory of crewgraph in second place, and at the
     end `src` of this directory, if it exists.
 
-    Without PROGRAM, loads `.env` and runs the first of these that the project has: the flow set as `definition` in
+    Without PROGRAM, loads `.env` and runs the first of these that the project has: the flow or crew set as `definition` in
     `[tool.crewai]`; `run_crew`, `kickoff` or the script with the project's name in `[project.scripts]`; the `target` in
     `[tool.crewgraph]`; `crew.jsonc` or `crew.json`; the function `run` or `kickoff` in the project's `main.py`. PROGRAM may
     also be a name in `[project.scripts]`, such as `plot` or `run_with_trigger`, if there is no file of that name.

@@ -134,6 +134,8 @@ def _built(path: str, imported: object) -> object:
 
 def _import_target(target: str | None, kind: str | None, *, is_run: bool = True) -> tuple[str, object]:
     path = target or project_target(kind)
+    if Path(path).suffix in _DECLARATIONS:
+        return path, _declared(path)
     module, colon, name = path.rpartition(":")
     if not (module and colon and name):
         raise RunError(f"invalid target `{path}`; {_TARGET_FORMAT}.")
@@ -152,6 +154,22 @@ def _import_target(target: str | None, kind: str | None, *, is_run: bool = True)
     return path, value
 
 
+_DECLARATIONS = (".json", ".jsonc", ".yaml", ".yml")
+
+
+def _declared(path: str) -> object:
+    """Return the crew or flow that a file declares; a flow's is named as such by the project, or has a schema."""
+    from crewgraph_compat import install
+
+    install()  # its tools may import crewai
+    load_env()
+    if read_project(Path.cwd()).kind == "crew" or Path(path).stem == "crew":
+        from crewgraph.project import load_crew
+
+        return load_crew(path)[0]
+    return Flow.from_declaration(path=path)
+
+
 def project_target(kind: str | None = None, *, option: str = "--target ") -> str:
     """Return the target that the project in the current directory names, or the only one that it defines.
 
@@ -164,8 +182,8 @@ def project_target(kind: str | None = None, *, option: str = "--target ") -> str
     """
     folder = Path.cwd()
     project = read_project(folder)
-    if project.target is not None:
-        return project.target
+    if target := project.target or project.definition:
+        return target
     defined = defined_targets(folder)
     kinds = [kind] if kind is not None else ["crew", "flow"] if project.kind == "crew" else ["flow", "crew"]
     targets = next((defined[of] for of in kinds if defined[of]), list[str]())

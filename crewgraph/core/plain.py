@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from crewgraph.text import json_text
+
 _DEEPEST = 100
 _DEEPEST_PART = 80
 """For what a model wrote, which becomes a part of records and requests."""
@@ -63,6 +65,16 @@ def plain(value: Any) -> Any:
         NotPlain: It is bytes, an object without a text, or contains itself.
     """
     return _plain(value, 0)
+
+
+def answer_text(result: Any) -> str:
+    """Return the result of a run as the text of a message: that of an output, a text as it is, anything else as JSON.
+
+    Raises:
+        NotPlain: It has no plain form.
+    """
+    text: object = getattr(result, "raw", result)
+    return text if isinstance(text, str) else json_text(plain(text))
 
 
 def _plain(value: Any, depth: int) -> object:

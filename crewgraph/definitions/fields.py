@@ -172,19 +172,13 @@ OutputModelField = Annotated[type[BaseModel] | None, BeforeValidator(_parse_outp
 """A pydantic model. Older programs pass a dict of names and types, a JSON schema, `dict` or True."""
 
 
-def _validate_max_rpm(max_rpm: int | None) -> int | None:
-    if max_rpm is not None and max_rpm < 1:
-        raise ValueError(f"`max_rpm` must be 1 or more, or None for no bound, not {max_rpm}")
-    return max_rpm
-
-
 validate_rpm_controller = _with_methods(
     "check_or_wait", expected="`rpm_controller` is an `RPMController`, or an object with `check_or_wait()`"
 )
 """Returns a controller that has `check_or_wait()`, or None; raises ValueError for others."""
 
-MaxRPMField = Annotated[int | None, AfterValidator(_validate_max_rpm)]
-"""Requests per minute, at least 1; None sets no limit."""
+MaxRPMField = Annotated[int | None, AfterValidator(lambda rpm: rpm if rpm and rpm > 0 else None)]
+"""Requests per minute; None, 0 or less sets no limit."""
 
 RPMControllerField = Annotated[Any, AfterValidator(validate_rpm_controller)]
 """An `RPMController`, an object with `check_or_wait()`, or None."""

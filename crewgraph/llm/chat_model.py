@@ -554,11 +554,11 @@ def _as_dumped(text: str, structure: type[BaseModel]) -> str:
     """Return JSON as pydantic writes it; unchanged if it does not fit or a field would be lost."""
     try:
         instance = structure.model_validate_json(text)
-        dumped = instance.model_dump_json(by_alias=True)
-        lossless = structure.model_validate_json(dumped) == instance
+        dumped, aliased = instance.model_dump_json(), instance.model_dump_json(by_alias=True)
+        lossless = structure.model_validate_json(dumped, by_alias=True, by_name=True) == instance
     except (PydanticSerializationError, RecursionError, ValidationError):
         return text
-    written, kept = json.loads(text), json.loads(dumped)
-    if is_object(written) and not written.keys() <= kept.keys():
+    written = json.loads(text)
+    if is_object(written) and not written.keys() <= {*json.loads(dumped), *json.loads(aliased)}:
         return text
     return dumped if lossless else text

@@ -531,9 +531,11 @@ class LLM(ResponsesMixin, BaseLLM):
         models: list[Model] = [primary, *map(resolve.as_model, self.fallbacks)]
         if (ongoing := CALL.get().ongoing) is not None and ongoing.observed:
             return FallbackModel(models) if self.fallbacks else primary
-        from crewgraph.llm import events, hooks
+        from crewgraph.llm import events, hooks, retry
 
-        reported = [events.EventModel(source, self, agent, task) for source in models]
+        reported: list[Model] = [events.EventModel(source, self, agent, task) for source in models]
+        if retries := getattr(models[-1], "retries", 0):
+            reported[-1] = retry.RetryingModel(reported[-1], max_retries=retries)
         model = FallbackModel(reported) if self.fallbacks else reported[0]
         return hooks.HookedModel(model, self, agent, task, in_agent=False)
 

@@ -1,4 +1,4 @@
-"""Retries that provider clients do not make: after long `Retry-After` delays, and any at all where a client has none.
+"""Retries that provider clients do not make: later ones after status 429, and any at all where a client has none.
 
 Reads status and delay from exceptions.
 """
@@ -43,14 +43,18 @@ def retry_after(error: BaseException) -> float | None:
 _UNRETRIED = {"HTTPStatusError", "ResponseError"}
 """What clients raise that do not retry when a server is busy: those of Mistral's models and of Ollama."""
 
-_BUSY_STATUSES = (429, 500, 502, 503, 504)
+_TOO_MANY = 429
+"""Clients retry within about a second, and the provider counts the requests of a longer time."""
+
+_BUSY_STATUSES = (500, 502, 503, 504)
 _LONGEST_PAUSE = 8.0
 
 
 def _pause(error: Exception, retries_made: int) -> float | None:
     """Return the seconds to wait before a retry that the client does not make; None if it does, or none would help."""
+    status = status_of(error)
     is_unretried = any(base.__name__ in _UNRETRIED for base in type(error).__mro__)
-    if not is_unretried or status_of(error) not in _BUSY_STATUSES:
+    if status != _TOO_MANY and not (is_unretried and status in _BUSY_STATUSES):
         return None
     asked = retry_after(error)
     return min(2.0**retries_made, _LONGEST_PAUSE) if asked is None else asked
@@ -74,10 +78,10 @@ async def _await(seconds: float) -> None:
 
 @dataclass(frozen=True)
 class RetryingModel(ModelWrapper[Model]):
-    """A model that retries requests that its client does not retry; waits end early if the call is abandoned."""
+    """A model that makes the retries that its client does not make; waits end early if the call is abandoned."""
 
     model: Model
-    on_wait: Callable[[float], None]
+    on_wait: Callable[[float], None] | None = None
     """Called with the seconds before each wait."""
 
     max_retries: int = _RETRIES
@@ -119,5 +123,6 @@ class RetryingModel(ModelWrapper[Model]):
                 f"{self.max_wait:g}"
             )
             return None
-        self.on_wait(seconds)
+        if self.on_wait is not None:
+            self.on_wait(seconds)
         return seconds

@@ -58,7 +58,7 @@ def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:
             problem = unfit
             continue
         try:  # validated as JSON, so that strict mode applies and errors mention objects and arrays
-            return schema.model_validate_json(json.dumps(data)), ""
+            return schema.model_validate_json(json.dumps(data), by_alias=True, by_name=True), ""
         except ValidationError as error:
             problem = _faults(error)
         except RecursionError:

@@ -72,12 +72,12 @@ class RunPlace:
         return Command(resume=present) if present else None
 
     def leave(self, questions: Sequence[Interrupt]) -> None:
-        """End the enclosing method, if any, with its first question left pending in the flow's run."""
+        """End the enclosing method, if any, with the questions left pending in the flow's run."""
         method = self.method or self.unstored_method
         if method is not None and questions:
-            from crewgraph.compiler.flow.asking import parked_question
+            from crewgraph.compiler.flow.asking import parked_questions
 
-            raise parked_question(method, _question_name(questions[0]), questions[0].value)
+            raise parked_questions(method, {_question_name(question): question.value for question in questions})
 
     @property
     def configurable(self) -> dict[str, object]:

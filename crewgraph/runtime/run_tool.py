@@ -18,6 +18,7 @@ from pydantic_core import InitErrorDetails
 from crewgraph.annotations import is_unresolved, signature_of
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.task.binding import bind_tasks
+from crewgraph.core.plain import answer_text
 from crewgraph.core.pregel import node_identity, within_call
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.flow.flow import FlowDefinition
@@ -165,7 +166,7 @@ def _answer_of(name: str | None, output: Any) -> tuple[str, Any]:
 
 def _result_of(name: str, result: Any) -> tuple[str, Any]:
     _check_complete("flow", name, result)
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False), result
+    return answer_text(result), result
 
 
 def _check_complete(kind: str, name: str | None, result: object) -> None:

@@ -9,6 +9,7 @@ from copy import copy, deepcopy
 from functools import cache, partial, wraps
 from types import SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Any, Self, TypeGuard, Union, cast, get_args, get_origin
+from uuid import uuid4
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -220,6 +221,12 @@ def with_call(config: "RunnableConfig", **call: Any) -> "RunnableConfig":
     """
     configurable: PlainDict = config.get("configurable") or {}
     return {**config, "configurable": {**configurable, _CALL: {**configurable.get(_CALL, {}), **call}}}
+
+
+def identified(config: "RunnableConfig") -> "RunnableConfig":
+    """Return a config whose call has an id, by which listeners find its result; in the text protocol the model gives none."""
+    configurable: PlainDict = config.get("configurable") or {}
+    return config if "id" in configurable.get(_CALL, {}) else with_call(config, id=f"call_{uuid4().hex}")
 
 
 def called_with(config: "RunnableConfig") -> "tuple[RunnableConfig, PlainMapping]":

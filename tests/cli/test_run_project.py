@@ -121,9 +121,11 @@ def test_a_crew_in_json_is_run_and_its_result_printed(python: Python, tmp_path: 
     look = {"name": "look", "description": "The tide in {port}", "expected_output": "A time", "agent": "pilot"}
     crew = {"name": "tides", "agents": ["pilot"], "tasks": [look], "inputs": {"port": "Brest"}}
     (tmp_path / "crew.jsonc").write_text(json.dumps(crew))
-    with OpenAIServer(lambda asked: "at noon" if "Brest" in str(asked.body["messages"]) else "?") as server:
-        done = python(*RUN, OPENAI_API_KEY="key", OPENAI_BASE_URL=server.url, OPENAI_API_BASE=server.url)
-    assert (done.returncode, done.stdout) == (0, "at noon\n"), done.stderr
+    for described in ("", '[tool.crewai]\ntype = "crew"\ndefinition = "crew.jsonc"\n'):
+        (tmp_path / "pyproject.toml").write_text(described)
+        with OpenAIServer(lambda asked: "at noon" if "Brest" in str(asked.body["messages"]) else "?") as server:
+            done = python(*RUN, OPENAI_API_KEY="key", OPENAI_BASE_URL=server.url, OPENAI_API_BASE=server.url)
+        assert (done.returncode, done.stdout) == (0, "at noon\n"), done.stderr
 
 
 def test_what_cannot_be_read_is_reported(python: Python, tmp_path: Path):

@@ -1,5 +1,6 @@
 """Loading the target of a command."""
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -55,6 +56,18 @@ def test_a_crew_is_an_object_a_function_or_a_crew_base(module: str, name: str):
 
 def test_a_flow_is_found_by_its_class():
     assert type(load_target("teams_of_test:Trip")).__name__ == "Trip"
+
+
+def test_a_file_may_declare_the_crew_or_flow_of_the_project(project: Path):
+    asker = {"role": "A", "goal": "g", "backstory": "b"}
+    (project / "agents").mkdir()
+    (project / "agents" / "asker.jsonc").write_text(json.dumps(asker))
+    ask = {"name": "ask", "description": "d", "expected_output": "e", "agent": "asker"}
+    (project / "crew.jsonc").write_text(json.dumps({"name": "told", "agents": ["asker"], "tasks": [ask]}))
+    assert load_crew_target(None).name == "told"
+    (project / "trip.yaml").write_text("name: Trip\nmethods: {go: {start: true, do: {call: expression, expr: '1'}}}\n")
+    (project / "pyproject.toml").write_text('[tool.crewai]\ntype = "flow"\ndefinition = "trip.yaml"\n')
+    assert load_target(None).kickoff() == 1
 
 
 def test_the_project_names_its_own(project: Path):

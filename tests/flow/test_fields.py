@@ -4,10 +4,9 @@ from typing import Any, ClassVar
 
 import pytest
 from modes import Mode
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
 from crewgraph.deprecations import UnknownKeyword
-from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow, start
 
 from .parts import kickoff
@@ -45,17 +44,30 @@ def test_an_initializer_may_set_declared_fields_before_that_of_the_flow():
     assert Filled(given).names is given
 
 
-def test_a_declared_field_without_a_value_is_named():
-    class Bounded(Flow[Any]):
-        limit: int = Field(gt=0)
+class Bounded(Flow[Any]):
+    limit: int = Field(gt=0)
+    port: str = "brest"
 
-        @start()
-        def go(self) -> int:
-            return self.limit
+    @field_validator("port")
+    @classmethod
+    def titled(cls, port: str) -> str:
+        return port.title()
 
-    with pytest.raises(DefinitionError, match=r"flow `Bounded` needs a value for `limit`: `Bounded\(limit=...\)`"):
-        Bounded()
-    assert Bounded(limit=2).kickoff() == 2
+    @start()
+    def go(self) -> Any:
+        return self.limit, self.port
+
+
+class Deep(Bounded):
+    port: str = "Cadiz"
+
+
+@pytest.mark.parametrize(("wrong", "message"), [({}, "Field required"), ({"limit": 0}, "greater than 0")])
+def test_values_of_declared_fields_are_validated_as_those_of_models(wrong: dict[str, Any], message: str):
+    with pytest.raises(ValidationError, match=rf"1 validation error for Bounded\nlimit\n  .*{message}"):
+        Bounded(**wrong)
+    assert Bounded(limit="2", port="vigo").kickoff() == (2, "Vigo")
+    assert Deep(limit=3).kickoff() == (3, "Cadiz")
 
 
 class Report(BaseModel):

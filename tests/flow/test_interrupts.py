@@ -1,6 +1,7 @@
 """LangGraph's `interrupt` in methods of flows, and in tools of crews and agents that methods kick off."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +9,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 from modes import Mode
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.errors import RunError
 from crewgraph.events import CrewKickoffFailedEvent, MethodExecutionFailedEvent
 from crewgraph.flow import Flow, PendingFlow, and_, listen, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
@@ -119,3 +121,60 @@ def test_the_question_of_a_crew_is_one_of_the_method_that_kicked_it_off(mode: Mo
     assert asked == ["May I dig here?", "How deep?"] * 2
     assert len(requests) == 4  # nothing is asked of a model again
     assert not [one for one in events if isinstance(one, (CrewKickoffFailedEvent, MethodExecutionFailedEvent))]
+
+
+class Posts(Flow[dict[str, Any]]):
+    """A flow with a crew and an agent that each ask for the approval of three calls of one reply."""
+
+    @start()
+    def crew(self) -> str:
+        agent = postman()
+        return Crew(agents=[agent], tasks=[Task(description="post", expected_output="x", agent=agent)]).kickoff().raw
+
+    @listen(crew)
+    async def agent(self, posted: str) -> tuple[str, str]:
+        return posted, (await postman().kickoff_async("post")).raw
+
+
+posted: list[str] = []
+
+
+@tool("post", require_approval=True)
+def post(to: str) -> str:
+    """Post a letter."""
+    posted.append(to)
+    return f"to {to}"
+
+
+def postman() -> Agent:
+    def reply(messages: Sequence[dict[str, Any]]) -> Any:
+        results = [str(one["content"]).partition("\n")[0] for one in messages if one["role"] == "tool"]
+        requests.append(str(results))
+        return ", ".join(results) if results else [ToolUse("post", {"to": to}) for to in ("anna", "bert", "cleo")]
+
+    return Agent(role="Postman", goal="g", backstory="b", llm=ScriptedLLM(reply, native_tools=True), tools=[post])
+
+
+def test_a_run_inside_a_method_asks_all_its_questions_at_once_and_is_answered_in_any_order(mode: Mode, tmp_path: Path):
+    posted.clear()
+
+    def flow() -> Posts:
+        return Posts(checkpointer=SqliteCheckpointer(tmp_path / "runs.db"))
+
+    def asked(waiting: Any) -> dict[str, str]:
+        assert isinstance(waiting, PendingFlow)
+        return {question.output["args"]["to"]: question.id for question in waiting.questions}
+
+    waiting = kickoff(mode, flow())
+    ids, run = asked(waiting), waiting.flow_id
+    assert list(ids) == ["anna", "bert", "cleo"]
+    waiting = resume(mode, flow(), run, {ids["cleo"]: "yes"})
+    assert asked(waiting) == {to: ids[to] for to in ("anna", "bert")} and posted == []
+    waiting = resume(mode, flow(), run, {ids["bert"]: "perhaps", ids["anna"]: True})
+    assert list(asked(waiting)) == ["bert"] and posted == []
+    ids = asked(resume(mode, flow(), run, {asked(waiting)["bert"]: "no"}))
+    assert (list(ids), sorted(posted)) == (["anna", "bert", "cleo"], ["anna", "cleo"])
+    decisions = {"decisions": [{"type": "approve"}, {"type": "reject", "message": "full"}, {"type": "approve"}]}
+    answers = resume(mode, flow(), run, decisions)
+    assert [answer.partition(",")[0] for answer in answers] == ["to anna"] * 2
+    assert (sorted(posted), len(requests)) == (["anna", "anna", "cleo", "cleo"], 4)

@@ -1,7 +1,7 @@
 """Model names, providers and environment variables; no request is sent."""
 
 import re
-from importlib.util import find_spec
+import sys
 from typing import Any
 
 import pytest
@@ -126,7 +126,6 @@ def test_a_host_that_speaks_openais_protocol_needs_no_package(
     assert (built.openai_api_base, built.model_name) == (address, model)
 
 
-@pytest.mark.skipif(find_spec("langchain_ollama") is not None, reason="langchain-ollama is installed")
 @pytest.mark.parametrize(
     ("words", "environment", "address"),
     [
@@ -142,6 +141,7 @@ def test_a_host_that_speaks_openais_protocol_needs_no_package(
 def test_ollama_uses_openais_protocol_without_its_package(
     monkeypatch: pytest.MonkeyPatch, words: dict[str, Any], environment: dict[str, str], address: str
 ):
+    monkeypatch.setitem(sys.modules, "langchain_ollama", None)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     built = LLM("ollama/llama3.2", **words).chat_model()
@@ -176,9 +176,10 @@ def test_azure_takes_an_endpoint_a_deployment_path_or_its_openai_address(monkeyp
         ("bedrock/anthropic.claude-x", "langchain_aws", "pip install langchain-aws"),
     ],
 )
-def test_a_missing_package_is_reported_with_the_pip_command(full_name: str, module: str, line: str):
-    if find_spec(module) is not None:
-        pytest.skip(f"{module} is installed")
+def test_a_missing_package_is_reported_with_the_pip_command(
+    full_name: str, module: str, line: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=r"needs the package") as caught:
         LLM(full_name, api_key="k").chat_model()
     assert line in str(caught.value)

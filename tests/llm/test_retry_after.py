@@ -76,9 +76,16 @@ def test_the_delay_may_be_a_date(mode: Mode):
 @pytest.mark.parametrize("value", ["", "soon", "nan", "inf", "Mon, 99 Foo 2026"])
 def test_an_invalid_delay_is_ignored(mode: Mode, value: str):
     waits: list[float] = []
-    with OpenAIServer([later(value), "never"]) as server, pytest.raises(Exception, match="too many"):
+    with OpenAIServer([later(value, 503), "never"]) as server, pytest.raises(Exception, match="too many"):
         ask(mode, patient(server, waits))
     assert not waits
+
+
+def test_too_many_requests_are_retried_after_the_clients_retries(mode: Mode):
+    with OpenAIServer([error(429, "too many"), error(429, "too many"), "hello"]) as server:
+        llm, began = model_at(server, max_retries=1), time.monotonic()
+        assert mode.run(lambda: llm.call("hello"), lambda: llm.acall("hello")) == "hello"
+        assert time.monotonic() - began >= 1
 
 
 def test_retries_and_delays_are_bounded(mode: Mode):

@@ -220,6 +220,18 @@ def test_a_tool_of_the_agent_may_have_the_name_that_a_tool_has_at_its_server(mod
     assert observed(one) == ["Observation: ours, Brest\nObservation: 12 m at Brest"]
 
 
+def test_only_tools_of_servers_are_found_by_the_ends_of_their_names(mode: Mode, stdio: MCPServerStdio):
+    @tool
+    def north_atlantic_depth(place: str) -> str:
+        """Say how deep it is."""
+        return f"ours, {place}"
+
+    for servers, seen in (([stdio], "12 m at Brest"), ([], "There is no tool `depth`")):
+        one = worker(DEPTH, mcps=servers, tools=[north_atlantic_depth])
+        mode.kickoff(crew(task("a", one)))
+        assert seen in observed(one)[0]
+
+
 @pytest.mark.parametrize(
     ("choose", "names"),
     [

@@ -57,10 +57,11 @@ USES = {
     "def f(crews: list[Crew]):\n    for one in crews: one.nothing": ("Crew.nothing", "absent"),
     "class A(Agent):\n    def execute_task(self, *a): pass": ("override Agent.execute_task", "works"),
     "class A(Agent):\n    colour: str\nA(colour='red').colour": ("class(Agent)", "works"),
+    "class A(Crew):\n    def _run_sequential_process(self): pass": ("override Crew._run_sequential_process", "differs"),
     "from crewai.flow.flow import start\n@start\ndef f(): pass": ("@start", "differs"),
     "import crewai as c\nc.Crew().kickoff()": ("Crew.kickoff", "works"),
-    "Agent(max_rpm=0)": ("Agent(max_rpm=)", "differs"),
-    "Agent(max_rpm=9)": ("Agent(max_rpm=)", "works"),
+    "Agent(code_execution_mode='unsafe')": ("Agent(code_execution_mode=)", "differs"),
+    "Agent(code_execution_mode='safe')": ("Agent(code_execution_mode=)", "works"),
     "import re\nre.sub('a', 'b', Crew().kickoff())": ("re.sub(CrewOutput)", "absent"),
     "import json\njson.loads(Crew().kickoff())": ("json.loads(CrewOutput)", "absent"),
     "Path('a').write_text(Crew().kickoff())": ("write_text(CrewOutput)", "absent"),
@@ -189,7 +190,7 @@ def test_nothing_of_a_project_is_run(tmp_path: Path, python: Python):
 
 
 def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
-    uses = "Agent(max_rpm=0)\nCrew(memory=True)\n" + "Task(description='d')\n" * 5
+    uses = "Agent(code_execution_mode='unsafe')\nCrew(memory=True)\n" + "Task(description='d')\n" * 5
     put(tmp_path, a__py=f"{HEAD}from crewai.plus_api import PlusAPI\n{uses}")
     done = python(*CHECK, "a.py")
     assert done.returncode == 1
@@ -199,8 +200,8 @@ def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
         and "  crewai.plus_api.PlusAPI  a.py:2\n    `crewai.plus_api.PlusAPI` is not" in absent
     )
     assert differs == (
-        "Differs: change each of these\n  Agent(max_rpm=)  a.py:3\n    - `max_rpm=0` or less\n"
-        "      CrewAI 1.15: accepted. Here: `ValidationError`.\n      To do: leave it out for no limit."
+        'Differs: change each of these\n  Agent(code_execution_mode=)  a.py:3\n    - `code_execution_mode="unsafe"`\n'
+        "      CrewAI 1.15: no tool is given. Here: `CompileError`.\n      To do: remove it."
     )
     hidden = "`--all` lists what works, and what may differ in cases that the code does not show."
     assert summary == f"8 CrewAI features in 1 file: 1 not available, 1 needs attention, 6 work. {hidden}\n"
@@ -213,7 +214,7 @@ def test_the_report_is_grouped_and_summed_up(tmp_path: Path, python: Python):
 
 
 def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_all(tmp_path: Path):
-    text = f"{HEAD}Agent(max_iter=3, step_callback=print)\nagent = Agent(role='r')\nagent.tools_results\nTask(callbacks=[])\n"
+    text = f"{HEAD}Agent(max_iter=3)\nagent = Agent(role='r')\nagent.tools_results\nTask(callbacks=[], converter_cls=Agent)\n"
     put(tmp_path, a__py=text, b__py="import crewai\n(")
     checked = check_project(tmp_path)
     unread, summary = report(checked).split("\n\n")
@@ -222,7 +223,7 @@ def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_a
         "9 CrewAI features in 1 file: 0 not available, 0 need attention, 9 work, 1 could not be read. `--all` "
     )
     _, differs, older, better, works, summary = report(checked, everything=True).split("\n\n")
-    assert differs.startswith("May differ: ") and "  Agent(step_callback=)  a.py:2\n" in differs
+    assert differs.startswith("May differ: ") and "  Task(converter_cls=)  a.py:5\n" in differs
     assert older.startswith("Coming from CrewAI 1.2: ")
     assert "CrewAI 1.2: continues to request 7. CrewAI 1.15 and here: ends with request 4." in older
     assert better == (
@@ -234,7 +235,7 @@ def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_a
 
 
 def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):
-    put(tmp_path, works__py=HEAD, differs__py=f"{HEAD}Crew(max_rpm=0)\n")
+    put(tmp_path, works__py=HEAD, differs__py=f"{HEAD}Agent(code_execution_mode='unsafe')\n")
     assert python(*CHECK, "works.py", "--strict").returncode == 0
     assert python(*CHECK, "differs.py").returncode == 0
     assert python(*CHECK, "differs.py", "--strict").returncode == 1
@@ -251,7 +252,7 @@ def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):
 def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Python):
     put(
         tmp_path,
-        a__py="from crewai import Crew\nCrew(max_rpm=0)\n",
+        a__py="from crewai import Agent\nAgent(code_execution_mode='unsafe')\n",
         b__ipynb=notebook("import crewai"),
         c__py="crewai(",
     )
@@ -262,12 +263,12 @@ def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Pytho
     [memory] = [one for one in reported["features"] if one["state"] == "differs"]
     assert list(memory) == ["feature", "sort", "state", "said", "differences", "uses"]
     assert (memory["feature"], memory["sort"], memory["uses"]) == (
-        "Crew(max_rpm=)",
+        "Agent(code_execution_mode=)",
         "keyword",
         [{"file": "a.py", "line": 2}],
     )
     assert list(memory["differences"][0]) == ["kind", "what", "crewai", "crewgraph", "to_do"]
-    assert {row["kind"] for row in memory["differences"]} == {"may break", "safer default"}
+    assert {row["kind"] for row in memory["differences"]} == {"safer default"}
     assert {"file": "b.ipynb", "line": 1, "cell": 1} in [use for one in reported["features"] for use in one["uses"]]
     assert reported["broken"] == [{"file": "c.py", "line": 1, "why": "'(' was never closed"}]
 

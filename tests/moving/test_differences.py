@@ -47,7 +47,7 @@ def can_be_used(feature: Feature) -> bool:
     there = True
     if feature.sort is FeatureKind.keyword:
         there = feature.word in accepted_keywords(feature.owner) or accepts_any_keyword(feature.owner)
-    elif feature.word:
+    elif feature.word and feature.sort is not FeatureKind.override:  # which may be of what only CrewAI has
         there = feature.word in known_attributes(feature.owner) | {"execute"} | set(accepted_keywords(feature.owner))
     return bool(feature.owner or feature.path) and there and bool(differences_of(feature))
 

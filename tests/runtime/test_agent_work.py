@@ -11,6 +11,7 @@ from typing import Any
 
 import openai
 import pytest
+from langchain.agents.middleware import AgentMiddleware
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error
 
@@ -104,8 +105,10 @@ def test_a_run_that_ends_while_it_condenses_continues_there(mode: Mode):
         assert [is_condensing(one) for one in server.requests[4:]] == [True, True, False]
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it(mode: Mode, native: bool):
+@pytest.mark.parametrize(("native", "middleware"), [(True, []), (False, []), (True, [AgentMiddleware()])])
+def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it(
+    mode: Mode, native: bool, middleware: list[Any]
+):
     page, dumped = "rain " * 400_000 + "Snow at last", list[str]()
 
     @tool
@@ -126,7 +129,7 @@ def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it
         ToolUse("read_result", {"result": "other"}), "done",
     ]  # fmt: skip
     model = ScriptedLLM(script, native_tools=native)
-    made = crew(task("a", agent(model, tools=[dump], max_retry_limit=0)))
+    made = crew(task("a", agent(model, tools=[dump], middleware=middleware, max_retry_limit=0)))
     with record_events() as events:
         with pytest.raises(RuntimeError, match="down"):
             mode.kickoff(made, thread_id="t")
@@ -155,6 +158,18 @@ def test_a_long_result_is_whole_as_the_answer_and_where_better_compaction_is_off
         model = ScriptedLLM([ToolUse("dump", {}), lambda messages: messages[-1]["content"]], native_tools=True)
         made = crew(task("a", agent(model, tools=[dump], use_better_compaction=better)))
         assert mode.kickoff(made).raw.strip() == page.strip()
+
+
+@pytest.mark.parametrize(
+    ("native", "end"), [(True, ["assistant", "tool", "assistant"]), (False, ["user", "assistant", "user"])]
+)
+def test_the_messages_of_an_agent_with_native_tools_end_with_its_answer(mode: Mode, native: bool, end: list[str]):
+    look = Tool(name="look", description="Look.", func=lambda: "12")
+    made = crew(task("a", agent(ScriptedLLM([ToolUse("look", {}), "done"], native_tools=native), tools=[look])))
+    (output,) = mode.kickoff(made).tasks_output
+    assert [message["role"] for message in output.messages[-3:]] == end
+    assert made.agents[0].last_messages == output.messages
+    assert (output.messages[-1]["content"] == "done") is native
 
 
 def test_calls_that_cannot_be_made_start_and_end_and_a_limit_of_uses_is_that_of_one_attempt(mode: Mode):

@@ -4,6 +4,7 @@ import asyncio
 import operator
 import time
 from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -249,10 +250,38 @@ def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode)
     ]
 
 
+class Dates(Flow[dict[str, Any]]):
+    """Say something of any type."""
+
+    said: Any = None
+
+    @start()
+    def say(self) -> Any:
+        return type(self).said
+
+
 class Amount(BaseModel):
     euros: int
 
 
+def test_what_a_flow_returns_is_the_text_of_its_tool_and_of_its_message(mode: Mode):
+    paid = CrewOutput(raw="paid", tasks_output=[])
+    for Dates.said, text in (
+        (date(2026, 1, 2), '"2026-01-02"'),
+        (Amount(euros=3), '{"euros": 3}'),
+        ({"b", "a"}, '["a", "b"]'),
+        ({"on": date(2026, 1, 2), "for": [Amount(euros=3)]}, '{"on": "2026-01-02", "for": [{"euros": 3}]}'),
+        (paid, "paid"),
+        ("", ""),
+    ):
+        call: dict[str, Any] = {"name": "dates", "args": {}, "id": "1"}
+        answer = mode.invoke(assistant([Dates().as_tool()], call), ASK)["messages"][-2]
+        assert (answer.content, answer.artifact) == (text, Dates.said)
+        talk = mode.invoke(Dates().compile(messages="question", name="dates"), {"messages": [HumanMessage("Say.")]})
+        assert [(one.type, one.text) for one in talk["messages"]] == [("human", "Say."), ("ai", text)]
+
+
+# ------------------------------------------------------------------------------------------------- result
 def test_the_result_of_a_graph_is_under_one_key(mode: Mode):
     clerk = agent(ScriptedLLM(["text", '{"euros": 3}']))
     graph = mode.compile(
@@ -331,6 +360,18 @@ def test_each_agent_sees_the_whole_conversation_before_its_first_task(mode: Mode
     assert [one["content"] for one in model.requests[3].messages[-3:-1]] == ["Refund it", "c"]
     assert model.requests[3].messages[-1]["content"][1:] == [IMAGE]
     assert (done["messages_2"]["raw"], len(done["messages"])) == ("b", 10)
+
+
+def test_a_message_is_left_out_only_where_the_task_has_its_placeholder(mode: Mode):
+    model = ScriptedLLM(["a", "b"])
+    asked = task("ask", agent(model), description="Look up {question}.")
+    other = task("other", agent(model, "Writer"), description="Say it in a notable way, for {who}.")
+    graph = mode.compile(crew(asked, other), messages="question")
+    mode.invoke(graph, {"messages": [HumanMessage("Go on?"), HumanMessage("no")], "inputs": {"who": "no"}})
+    assert [[one["content"] for one in request.messages[1:-1]] for request in model.requests] == [
+        ["Go on?"],
+        ["Go on?", "no"],
+    ]
 
 
 def test_a_long_conversation_is_summarized(mode: Mode):
@@ -556,36 +597,104 @@ async def collected(events: AsyncIterator[Any]) -> list[Any]:
     return [event async for event in events]
 
 
+class Posts(Flow[dict[str, Any]]):
+    @start()
+    def post(self) -> str:
+        return posting().kickoff({"question": "all"}).raw
+
+
+def posting() -> Crew:
+    """A crew that asks for the approval of two calls of one reply."""
+
+    @tool(require_approval=True)
+    def post(to: str) -> str:
+        """Post a letter."""
+        return f"to {to}"
+
+    def reply(messages: list[dict[str, Any]]) -> Any:
+        results = [str(one["content"]) for one in messages if one["role"] == "tool"]
+        return results[0] if results else [ToolUse("post", {"to": to}) for to in ("anna", "bert")]
+
+    clerk = agent(ScriptedLLM(reply, native_tools=True), tools=[post])
+    return crew(task("post", clerk, description="Post to {question}."), name="post")
+
+
+class FrontEnd:
+    """Speaks AG-UI with a graph, in one thread."""
+
+    def __init__(self, graph: Any) -> None:
+        self.package: Any = pytest.importorskip("ag_ui_langgraph", reason="`pip install 'ag-ui-langgraph[fastapi]'`")
+        self.graph, self.messages = graph, list[Any]()
+
+    def run(self, resume: Any = None, **forwarded: Any) -> dict[str, list[Any]]:
+        """Return the events of a run by type."""
+        from ag_ui.core import RunAgentInput
+
+        about: Any = {"thread_id": "t", "run_id": "r", "state": {}, "tools": [], "context": []}
+        asked = RunAgentInput(**about, messages=self.messages, resume=resume, forwarded_props=forwarded)
+        speaking = self.package.LangGraphAgent(name="team", graph=self.graph, emit_interrupt_outcome=True)
+        events: dict[str, list[Any]] = {}
+        for event in asyncio.run(collected(speaking.run(asked))):
+            events.setdefault(event.type.value, []).append(event)
+        if "MESSAGES_SNAPSHOT" in events:
+            self.messages = [message.model_dump() for message in events["MESSAGES_SNAPSHOT"][-1].messages]
+        return events
+
+    def answer(self, asked: dict[str, list[Any]], *statuses: str) -> dict[str, list[Any]]:
+        """Answer the interrupts that a run has ended with, or cancel them."""
+        interrupts = asked["RUN_FINISHED"][-1].outcome.interrupts
+        given = zip(interrupts, statuses or ["resolved"], strict=True)
+        return self.run([{"interrupt_id": one.id, "status": status, "payload": True} for one, status in given])
+
+
+def tool_calls(events: dict[str, list[Any]]) -> list[tuple[str, str, str]]:
+    """Return the names, the arguments and the results of calls, which have the same id."""
+    of: list[list[Any]] = [events.get(f"TOOL_CALL_{one}", []) for one in ("START", "ARGS", "END", "RESULT")]
+    calls = list(zip(*of, strict=True))
+    assert all(len({one.tool_call_id for one in call}) == 1 for call in calls)
+    return [(begun.tool_call_name, args.delta, result.content) for begun, args, _, result in calls]
+
+
 @pytest.mark.filterwarnings("ignore:`get_config_jsonschema` is deprecated")  # which the package calls
 @pytest.mark.parametrize("kind", ["crew", "flow"])
 def test_a_front_end_speaks_ag_ui_with_a_crew_and_a_flow(kind: str):
-    ag_ui = pytest.importorskip("ag_ui_langgraph", reason="`pip install 'ag-ui-langgraph[fastapi]'`")
-    from ag_ui.core import RunAgentInput
-
     made: Any = Ledger().crew() if kind == "crew" else PaysInvoices()
     placeholder = "invoice" if kind == "crew" else "question"
-    graph = made.compile(messages=placeholder, name="team", checkpointer=InMemorySaver())
-    messages: list[Any] = []
+    front = FrontEnd(made.compile(messages=placeholder, name="team", checkpointer=InMemorySaver()))
     for number in ("1", "2"):
-        messages = [*messages, {"id": f"m{number}", "role": "user", "content": number}]
-        for answer in (None, "yes"):
-            asked = RunAgentInput(
-                thread_id="t",
-                run_id=f"{number}{answer}",
-                state={},
-                messages=messages,
-                tools=[],
-                context=[],
-                forwarded_props={} if answer is None else {"command": {"resume": answer}},
-            )
-            events = asyncio.run(collected(ag_ui.LangGraphAgent(name="team", graph=graph).run(asked)))
-            waiting = [event.value for event in events if event.type == "CUSTOM" and event.name == "on_interrupt"]
-            assert [f'"invoice": "{number}"' in value.replace('\\"', '"') for value in waiting] == [True] * (not answer)
-        snapshot = [event for event in events if event.type == "MESSAGES_SNAPSHOT"][-1]
-        messages = [message.model_dump() for message in snapshot.messages]
-    assert [(one["role"], one["content"]) for one in messages] == [
-        ("user", "1"), ("assistant", "1 is paid"), ("user", "2"), ("assistant", "2 is paid"),
-    ]  # fmt: skip
+        front.messages = [*front.messages, {"id": f"m{number}", "role": "user", "content": number}]
+        asked = front.run()
+        (shown,) = [event.value for event in asked["CUSTOM"] if event.name == "on_interrupt"]
+        assert f'"invoice": "{number}"' in shown.replace('\\"', '"') and tool_calls(asked) == []
+        done = front.answer(asked) if number == "1" else front.run(command={"resume": "yes"})
+        assert tool_calls(done) == [("pay", f'{{"invoice": "{number}"}}', f"paid {number}")]
+        state = done["STATE_SNAPSHOT"][-1].snapshot
+        assert state["output"] == f"{number} is paid"
+        assert state["payment"]["raw"] == state["output"] if kind == "crew" else state["state"]["question"] == number
+    assert [(one["role"], one["content"]) for one in front.messages] == [
+        ("user", "1"),
+        ("assistant", "1 is paid"),
+        ("user", "2"),
+        ("assistant", "2 is paid"),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:`get_config_jsonschema` is deprecated")
+def test_a_front_end_answers_several_questions_and_cancels_some():
+    sent = ("post", '{"to": "anna"}', "to anna")
+    for statuses, calls in (
+        (["resolved", "resolved"], [sent, ("post", '{"to": "bert"}', "to bert")]),
+        (["resolved", "cancelled"], [sent]),
+        (["cancelled", "cancelled"], []),
+    ):
+        front = FrontEnd(posting().compile(messages=True, checkpointer=InMemorySaver()))
+        front.messages = [{"id": "m", "role": "user", "content": "Post."}]
+        done = front.answer(front.run(), *statuses)
+        assert tool_calls(done) == calls and done["RUN_FINISHED"][-1].outcome is None
+    front = FrontEnd(Posts().compile(messages="question", name="team", checkpointer=InMemorySaver()))
+    front.messages = [{"id": "m", "role": "user", "content": "Post."}]
+    done = front.answer(front.run(), "cancelled")
+    assert tool_calls(done) == [] and done["RUN_FINISHED"][-1].outcome is None
 
 
 class Depth(BaseModel):

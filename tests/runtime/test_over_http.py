@@ -85,6 +85,24 @@ def test_a_list_in_the_place_of_arguments_is_the_only_argument(mode: Mode, strea
         assert server.bodies[1]["messages"][-1]["content"].startswith("`add` was not used: `numbers.1`")
 
 
+def test_a_failed_request_is_made_again_without_the_work_before_it(mode: Mode):
+    @tool
+    def pay(invoice: str) -> str:
+        """Pay an invoice."""
+        paid.append(invoice)
+        return "paid"
+
+    paid: list[str] = []
+    broken = [error(500, "broken"), error(400, "no")]
+    with OpenAIServer([call("pay", '{"invoice": "A-1"}'), *broken, "done"]) as server:
+        assert mode.kickoff(solo(server.url, tools=[pay])).raw == "done"
+        assert (paid, len(server.requests)) == (["A-1"], 4)
+    with OpenAIServer([error(500, "broken"), "never"]) as server:
+        (worker,) = solo(server.url).agents
+        with pytest.raises(openai.InternalServerError):
+            mode.run(lambda: worker.kickoff("hello"), lambda: worker.akickoff("hello"))
+
+
 FAILURES: list[tuple[str, Answer, type[Exception]]] = [
     ("500", error(500, "broken"), openai.InternalServerError),
     ("401", error(401, "who are you", code="invalid_api_key"), openai.AuthenticationError),
@@ -105,7 +123,7 @@ def test_a_failure_reaches_the_caller_as_the_provider_raised_it_and_names_task_a
         with pytest.raises(kind) as caught:
             mode.kickoff(solo(server.url, timeout=0.5 if answer.hangs else LONG))
         assert "in task `a` of agent `worker`" in caught.value.__notes__
-        assert len(server.requests) == 1
+        assert len(server.requests) == (1 if kind is UnreadableAnswer else 3)
 
 
 def test_a_null_content_is_requested_again_and_then_reported(mode: Mode):

@@ -8,7 +8,7 @@ from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.runnables import Runnable
 from langchain_openai import ChatOpenAI
 from modes import Mode
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from servers.openai_api import OpenAIServer, Script, call, error
 
 from crewgraph import LLM, Agent, Crew, CrewOutput, Task
@@ -51,6 +51,17 @@ def test_a_task_without_tools_asks_for_the_structure_with_the_work(serve: Serve,
     result = measure(mode, llm_at(server), **expected)
     assert (result.raw, format_names(server)) == ('{"metres":7}', ["Depth"])
     assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"] == {"metres": {"type": "integer"}}
+
+
+class Tide(BaseModel):
+    high_water: float = Field(alias="highWater")
+
+
+def test_the_text_of_an_answer_has_the_names_of_the_fields(serve: Serve, mode: Mode):
+    server = serve(['{"highWater": 6.5}'])
+    result = measure(mode, llm_at(server), output_pydantic=Tide)
+    assert (result.raw, result.pydantic) == ('{"high_water":6.5}', Tide(highWater=6.5))
+    assert server.bodies[0]["response_format"]["json_schema"]["schema"]["required"] == ["highWater"]
 
 
 def test_a_server_that_does_not_keep_to_the_format_is_asked_once_more(serve: Serve, mode: Mode):

@@ -110,10 +110,12 @@ def test_an_answer_from_the_cache_is_a_run_of_the_tool_marked_as_cached(mode: Mo
     graph = mode.compile(caching(task("a", worker([depth], BREST, BREST))))
     mode.invoke(graph, {"inputs": {}}, {"callbacks": [seen]})
     uses = [run for run in all_runs(seen.traced_runs) if run.run_type == "tool"]
-    assert [(run.name, run.outputs, "cached" in (run.tags or [])) for run in uses] == [
-        ("depth", {"output": "12 m"}, False),
-        ("depth", {"output": "12 m"}, True),
+    results: list[Any] = [(run.outputs or {})["output"] for run in uses]
+    assert [(run.name, one.content, "cached" in (run.tags or [])) for run, one in zip(uses, results, strict=True)] == [
+        ("depth", "12 m", False),
+        ("depth", "12 m", True),
     ]
+    assert len({one.tool_call_id for one in results}) == 2
     assert [run.metadata.get("cached") for run in uses] == [None, True]
     assert depth.used == ["Brest"]
 

@@ -147,6 +147,10 @@ def test_the_server_describes_what_it_serves(ours: Served, http: httpx.Client):
     schema = run["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
     assert "assistant_id" in described["components"]["schemas"][schema]["properties"]
     assert "topic" in described["components"]["schemas"]["desk.input"]["properties"]
+    page = http.get("/docs")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert all(f"<code>{path}</code>" in page.text for path in described["paths"])
+    assert "<h3>Letters.input</h3>" in page.text and "http" not in page.text
 
 
 def test_crews_and_flows_are_tools_for_mcp_clients(ours: Served):

@@ -11,7 +11,10 @@ _LOOP = (
     "It is part of CrewAI's agent loop. `Agent.kickoff()` and `Task.execute_sync()` run an agent, `crewai.hooks` and "
     "`step_callback` see its steps."
 )
-_OVERLAY = "Pass another model to `Agent(llm=...)`, or a list with fallbacks: `llm=[first, second]`."
+_OVERLAY = (
+    "Pass another model to `Agent(llm=...)`; all agents of a run get one by "
+    '`crew.compile().invoke(inputs, context={"model": "openai/gpt-4o"})`.'
+)
 _PLATFORM = "It is part of the client for CrewAI's hosted platform, which crewgraph does not use."
 _PROVIDERS = 'Models are LangChain chat models: write `LLM(model="provider/model")`, or pass a chat model as `llm`.'
 _RECORDS = (
@@ -28,7 +31,8 @@ _WAYS = "Memory does not use flows internally: call `Memory().remember(...)` and
 _WRITTEN = "It is a helper of CrewAI's own code; write it with Python, pydantic or LangChain."
 
 ABSENT: dict[str, str] = {
-    "crewai.ExecutionContext": _RUNS,
+    "crewai.Entity": "It is an annotation for crews, flows and agents: write `Agent | Crew | Flow`.",
+    "crewai.ExecutionContext": "It copies CrewAI's context variables; `contextvars.copy_context()` copies all of them.",
     "crewai.a2a": _SPOKEN,
     "crewai.a2a.auth": _SERVED,
     "crewai.a2a.config": _SERVED,

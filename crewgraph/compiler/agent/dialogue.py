@@ -79,6 +79,9 @@ class Dialogue:
         self.answer_extra: PlainMapping = {}
         """The `extra` of the reply that holds the latest answer."""
 
+        self.final: tuple[Message, ...] = ()
+        """The reply of an agent with native tools that is its answer."""
+
         self._reset(())
 
     def _reset(self, rest: Sequence[Message]) -> None:
@@ -89,8 +92,14 @@ class Dialogue:
         # A new transcript: effects of earlier requests still refer to theirs.
         self.transcript = Transcript([*opening, *rest, *closing])
 
+    @property
+    def whole(self) -> list[Message]:
+        """The messages, with the reply that is the answer."""
+        return [*self.transcript.messages, *self.final]
+
     def add(self, message: Message) -> None:
         """Append a message."""
+        self.final = ()
         self.transcript.add(message)
 
     def add_answer(self, answer: str) -> None:

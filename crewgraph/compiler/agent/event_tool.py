@@ -30,7 +30,7 @@ from crewgraph.hooks.registry import dispatching, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
-from crewgraph.tools.adapt import NO_COMMANDS, AdaptedTool, is_command, with_call
+from crewgraph.tools.adapt import NO_COMMANDS, AdaptedTool, identified, is_command, with_call
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.failure import (
@@ -254,7 +254,7 @@ class EventTool:
     def _use(
         self, args: PlainDict, config: "RunnableConfig", driver: Callable[[Program[object]], object]
     ) -> Program[ToolOutcome]:
-        hooks = self.hooks
+        hooks, config = self.hooks, identified(config) if is_traced(config) else config
         if not hooks and self.checked is None:
             started = self.report_start(args)
             result: Done = yield Do(self.tool.run, self.tool.arun, args, config)

@@ -1,7 +1,8 @@
 """Questions and answers in the forms of LangChain's inboxes.
 
 Payloads and replies are those of LangChain's human-in-the-loop middleware (`action_requests`, `decisions`) and of Agent Inbox
-(`action_request`, a list with one response).
+(`action_request`, a list with one response). Front ends that speak AG-UI answer by `ag-ui-langgraph`, whose answers to several
+questions, and of a person who answers none, are here, too.
 """
 
 import json
@@ -51,6 +52,21 @@ def inbox_payload(actions: Sequence[PlainDict], allowed: Sequence[list[str]], *,
         },
         "description": first["description"],
     }
+
+
+_ANSWERS, _CANCELLED = "__agui_resume_map__", "__agui_cancelled__"
+IGNORE = {"type": "ignore"}
+
+
+def of_front_end(resume: Any) -> Any:
+    """Return the value that a run is resumed with, in which answers of `ag-ui-langgraph` are by id, or ignore a question."""
+    if not is_mapping(resume):
+        return resume
+    if resume.get(_CANCELLED) is True:
+        return IGNORE
+    if not is_mapping(answers := resume.get(_ANSWERS)):
+        return resume
+    return {name: IGNORE if one["status"] == "cancelled" else one["payload"] for name, one in answers.items()}
 
 
 def read_inbox_reply(reply: object, tool: str | None) -> object:
@@ -161,6 +177,8 @@ def decisions_of(request: PlainMapping, reply: object) -> object:
         reply: its own form, or a verdict as for `require_approval`, which is then one on each of the actions.
     """
     actions: Sequence[PlainMapping] = request["action_requests"]
+    if reply == IGNORE:
+        reply = False
     if is_mapping(reply):
         if "decisions" in reply:
             return reply

@@ -224,18 +224,8 @@ _PREVIEW = 1000
 _MAX_CONDENSATIONS = 12
 """How many requests may fail because the conversation is too long, each after condensing it further."""
 
-# Packages that retry by themselves or whose errors are not worth retrying: the providers' clients, and ours.
-_RETRIES_HANDLED_BY = (
-    *("anthropic", "botocore", "crewgraph", "google", "groq", "httpcore", "httpx", "langchain", "litellm", "mistralai"),
-    *("ollama", "openai", "requests"),
-)
-
-
 _OBSERVATION = "\nObservation:"
 """Where a model stops that calls tools by text."""
-
-_MISWRITTEN_CALL = "failed_generation"
-"""In errors of Groq about a tool call of the model that it cannot read: the next answer may be better."""
 
 
 @dataclass(kw_only=True)
@@ -284,6 +274,9 @@ class ReActContext:
 
     retries_left: int = 0
     """How many failed requests may still be retried, over the whole task."""
+
+    may_fail_again: bool = True
+    """Whether requests that failed are made again, and not only those whose answer is not whole."""
 
     may_condense: bool
     """Whether a conversation that exceeds the context window is condensed."""
@@ -340,6 +333,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         if specs and isinstance(parsed, FinalAnswer):
             parsed = _written_as_text(context, parsed) or parsed
         if isinstance(parsed, FinalAnswer):
+            dialogue.final = ({"role": "assistant", "content": parsed.text},) if specs else ()
             yield from _report_step(
                 context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
             )
@@ -473,18 +467,15 @@ def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) ->
 def request_reply(
     context: ReActContext, model: Model, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> Body[Reply]:
-    """Request a reply, retrying failures that have not been retried at a lower level."""
+    """Request a reply; a failed request is made again, without what the agent did before it."""
     while True:
         try:
             reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop)
         except EffectFailed as failure:
             context.usage.failed(failure.spent)
-            is_handled = (
-                failure.package.startswith(_RETRIES_HANDLED_BY)
-                and not is_unfinished(failure)
-                and _MISWRITTEN_CALL not in failure.text
-            )
-            if context.retries_left < 1 or is_handled:
+            is_final = failure.package.startswith(("crewgraph", "langchain_core")) or not context.may_fail_again
+            is_final = is_final or (model is context.structured_model and is_refused(failure))
+            if context.retries_left < 1 or (is_final and not is_unfinished(failure)):
                 raise
             context.retries_left -= 1
         else:
@@ -516,9 +507,7 @@ def run_tools(
             context.uses[request.call.tool.name] += 1
             request.call.tool.count_uses(context.uses[request.call.tool.name])
     yield from _record_failures(context, actions, requests, outcomes)
-    shown = [
-        _shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)
-    ]
+    shown = [shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)]
     _append_results(dialogue, reply, actions, shown)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         if not outcome["failed"]:
@@ -540,7 +529,12 @@ def run_tools(
     return outcomes
 
 
-def _shown_outcome(context: ReActContext, action: Action, outcome: ToolOutcome) -> ToolOutcome:
+def result_number(text: str) -> str:
+    """Return the number by which a model asks for a long result."""
+    return digest(text)[:8]
+
+
+def shown_outcome(context: ReActContext, action: Action, outcome: ToolOutcome) -> ToolOutcome:
     """Return an outcome as the conversation holds it: of a long text only the beginning, and how to read the rest.
 
     The text itself is in the record of the call, from which a resumed run has it again.
@@ -550,7 +544,7 @@ def _shown_outcome(context: ReActContext, action: Action, outcome: ToolOutcome) 
         return outcome
     if len(text) <= longest_result(context.window()):
         return outcome
-    tool, number = context.reading_tool(context.long_results), digest(text)[:8]
+    tool, number = context.reading_tool(context.long_results), result_number(text)
     if not context.long_results:
         context.tools = context.tools.adding(tool)
     context.long_results[number] = text

@@ -352,7 +352,7 @@ class AgentRunner:
         if executor is None:
             if middleware := getattr(self.agent, "middleware", None):
                 loop: Callable[..., Body[str]] = extension("middleware.loop")
-                shared = replace(self._react_context(), reading_tool=None)
+                shared = replace(self._react_context(), may_fail_again=False)  # middleware retries and falls back
                 return (yield from loop(shared, dialogue, middleware, self.configured_model))
             return (yield from react_loop(self._react_context(), dialogue))
         from crewgraph.compiler.agent.executor import run_executor
@@ -550,6 +550,7 @@ class AgentRunner:
             step_callback=self._step_callback,
             counts=self._report.counts,
             retries_left=agent.max_retry_limit if agent else 0,
+            may_fail_again=self.task is not None,
             may_condense=(agent is None or agent.respect_context_window)
             and (crew is None or crew.respect_context_window),
             structure=self._structure,

@@ -7,6 +7,7 @@ from typing import Any, cast
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from crewgraph.compiler.agent.inbox import of_front_end
 from crewgraph.compiler.crew.result import check_blocks, last_human_message, with_last_message
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES, MESSAGES_SCHEMA
 from crewgraph.compiler.enclosing import NO_RUN, fields_of, shared_inputs
@@ -77,7 +78,7 @@ class CrewInput:
         values = fields_of(update) if begins else None
         if isinstance(values, Mapping) and MESSAGES in values and last_human_message(cast("PlainMapping", values)):
             update = self.with_last_message(cast("PlainMapping", values))
-        return replace(command, update=update)
+        return replace(command, update=update, resume=of_front_end(command.resume))
 
     def read_update(self, update: object) -> object:
         """Return an update of the state with its inputs as plain data, as those of a run are.

@@ -17,6 +17,7 @@ from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGE, MESSAGES, OUTPUT, UPDATES
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.channels import ResultChannel
+from crewgraph.core.plain import answer_text
 from crewgraph.core.pregel import add_writes, types_around, write_around
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.task.output import TaskOutput
@@ -26,7 +27,6 @@ from crewgraph.errors import CompileError, RunError
 from crewgraph.llm.capabilities import refuses
 from crewgraph.llm.usage import langchain_usage
 from crewgraph.schema import PlainMapping, is_mapping
-from crewgraph.text import json_text
 
 
 def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, object]) -> str | None:
@@ -133,7 +133,7 @@ def _fitted(value: Any, declared: Any) -> Any:
     content: Any = (value.get("pydantic") or value.get("json_dict") or value["raw"]) if is_output else value
     for kind in kinds:
         if kind is str:
-            return value["raw"] if is_output else value if isinstance(value, str) else json_text(value)
+            return value["raw"] if is_output else answer_text(value)
         if issubclass(kind, BaseModel):
             try:
                 return kind.model_validate(value if issubclass(kind, TaskOutput) else content)

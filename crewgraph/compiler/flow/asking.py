@@ -11,7 +11,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt, ParentCommand
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_lines, has_terminal, read_line
-from crewgraph.compiler.agent.inbox import NO, YES, decisions_in, inbox_payload
+from crewgraph.compiler.agent.inbox import IGNORE, NO, YES, decisions_in, inbox_payload
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
 from crewgraph.core.interpreter import refused_command
@@ -34,7 +34,7 @@ from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import Metadata, PlainDict, PlainMapping, is_object
+from crewgraph.schema import Metadata, PlainDict, PlainMapping, is_mapping, is_object
 from crewgraph.scoped import scoped
 
 _INTERRUPT = ":interrupt"
@@ -130,29 +130,28 @@ def interrupts(running: Running, place: str = "") -> Generator[None]:
         pending = stop.args[0] if stop.args else ()
         if not pending:
             raise
-        raise parked_question(running, f"{questions}{len(answers)}", pending[0].value) from None
+        raise parked_questions(running, {f"{questions}{len(answers)}": pending[0].value}) from None
     except ParentCommand as left:
         raise refused_command(left, f"method `{running.method}` of flow `{running.run.name}`") from None
 
 
-def parked_question(running: Running, name: str, value: object) -> BaseException:
-    """Return the exception that ends a method whose question is left pending.
+def parked_questions(running: Running, questions: Mapping[str, object]) -> BaseException:
+    """Return the exception that ends a method whose questions are left pending.
 
     Args:
         running: the execution.
-        name: the question's name, unique in the execution, with a leading colon.
-        value: the message, or other data to review.
+        questions: the messages, or other data to review, by names that are unique in the execution, with a leading colon.
     """
-    message = _message_of(value)
-    if not running.run.stored:
-        return _unstored_error(running, message)
-    output = (
-        None
-        if isinstance(value, str)
-        else running.run.recorded_value(value, f"the question of method `{running.method}`")
-    )
-    question = Question(id=f"{running.name}{name}", method=running.method, message=message, output=output)
-    return _parked(running, question, returned=False)
+    posed: list[PlainDict] = []
+    for name, value in questions.items():
+        message, output = _message_of(value), None
+        if not running.run.stored:
+            return _unstored_error(running, message)
+        if not isinstance(value, str):
+            output = running.run.recorded_value(value, f"the question of method `{running.method}`")
+        question = Question(id=f"{running.name}{name}", method=running.method, message=message, output=output)
+        posed.append(_plain_question(running, question))
+    return Parked(*posed, returned=False)
 
 
 def _message_of(value: object) -> str:
@@ -338,11 +337,15 @@ def _question_prompt(question: Question) -> str:
 
 
 def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
+    return Parked(_plain_question(running, question), returned=returned)
+
+
+def _plain_question(running: Running, question: Question) -> PlainDict:
     where = f"the question of method `{running.method}`"
     plain = asdict(question)
     for name in ("message", "metadata", "refused", "callback_info"):
         plain[name] = running.run.recorded_value(plain[name], where)
-    return Parked({**plain, "execution": running.name}, returned=returned)
+    return {**plain, "execution": running.name}
 
 
 def _decided(request: FeedbackRequest, text: str, decision: str | None, method: str) -> str | None:
@@ -402,7 +405,17 @@ def flow_inbox_fields(questions: Sequence[PlainMapping]) -> PlainDict:
     return inbox_payload(actions, allowed, may_ignore="reject" in allowed[0])
 
 
+def _request_inside(question: PlainMapping) -> tuple[PlainDict, list[str]] | None:
+    """Return the action and the decisions of a question that a run inside the method asks in an inbox's form."""
+    output: object = question.get("output")
+    if not is_mapping(output) or not output.get("review_configs") or len(output.get("action_requests", ())) != 1:
+        return None
+    return output["action_requests"][0], output["review_configs"][0]["allowed_decisions"]
+
+
 def _action(question: PlainMapping) -> PlainDict:
+    if (inside := _request_inside(question)) is not None:
+        return inside[0]
     args: PlainDict = {} if question.get("output") is None else {"output": question["output"]}
     if question.get("outcomes"):
         args["outcomes"] = list(question["outcomes"])
@@ -411,7 +424,9 @@ def _action(question: PlainMapping) -> PlainDict:
 
 
 def _allowed(question: PlainMapping) -> list[str]:
-    """Return the decisions that a question accepts; text is always one."""
+    """Return the decisions that a question accepts; text is always one, but for those of runs inside."""
+    if (inside := _request_inside(question)) is not None:
+        return inside[1]
     if not str(question["id"]).endswith(FEEDBACK_SUFFIX):
         return ["respond"]
     outcomes: Sequence[str] = question.get("outcomes") or ()
@@ -430,11 +445,16 @@ def answers_of_inbox(questions: Mapping[str, PlainMapping], reply: object) -> di
         reply: the reply.
     """
     decisions = decisions_in(reply)
-    if not decisions or len(decisions) != len(questions) or any(map(takes_anything, questions)):
+    if decisions == [IGNORE]:  # all of them
+        decisions *= len(questions)
+    if not decisions or len(decisions) != len(questions):
         return None
     answers: dict[str, PlainDict] = {}
-    for name, decision in zip(questions, decisions, strict=True):
-        answer = _decided_answer(decision)
+    for (name, question), decision in zip(questions.items(), decisions, strict=True):
+        if _request_inside(question) is not None:
+            answers[name] = {"text": {"decisions": [decision]}}
+            continue
+        answer = None if takes_anything(name) else _decided_answer(decision)
         if answer is None or "decision" in answer and not name.endswith(FEEDBACK_SUFFIX):
             return None
         answers[name] = answer

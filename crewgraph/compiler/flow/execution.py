@@ -254,7 +254,7 @@ class _MethodOutcome:
 
     def record_question(self, parked: Parked) -> object:
         self.parked = parked
-        return {"waits_for": parked.question["message"]}
+        return {"waits_for": "\n".join(question["message"] for question in parked.questions)}
 
     def result(self) -> object:
         if self.parked is not None:

@@ -66,15 +66,15 @@ RUNNING: ContextVar[Running | None] = cast("Any", CURRENT_WRITER)
 
 
 class Parked(BaseException):
-    """Raised when a method's question cannot be answered now; the method reruns after the answer.
+    """Raised when a method's questions cannot be answered now; the method reruns after an answer.
 
     Args:
-        question: the question, as plain data.
+        questions: the questions, as plain data.
         returned: whether the method has returned, so that its work is not repeated and its state changes stay.
     """
 
-    def __init__(self, question: PlainDict, *, returned: bool) -> None:
-        super().__init__(question)
-        self.question, self.returned = question, returned
+    def __init__(self, *questions: PlainDict, returned: bool) -> None:
+        super().__init__(*questions)
+        self.questions, self.returned = questions, returned
         self.changed: dict[str, object] = {}
         """The changes of the state, if the method has returned."""

@@ -139,7 +139,7 @@ def _next_ended(run: FlowRun, works: Mapping[str, Work]) -> Ended | None:
 def _with_changes(run: FlowRun, parked: Parked) -> Parked:
     """Return a question with the state changes of its method, if the method has returned."""
     if parked.returned:
-        parked.changed = run.changes([parked.question["execution"]])
+        parked.changed = run.changes([parked.questions[0]["execution"]])
     return parked
 
 

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
+from crewgraph.compiler.agent.inbox import of_front_end
 from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
 from crewgraph.compiler.flow.asking import answers_of_inbox, flow_inbox_fields
@@ -17,11 +18,10 @@ from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.saving import save_pending, save_state, take_pending
 from crewgraph.compiler.flow.scheduler import MethodEnd
 from crewgraph.core.operations import Program
-from crewgraph.core.plain import plain
+from crewgraph.core.plain import answer_text, plain
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, label_value, output_value
-from crewgraph.text import json_text
 
 
 def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> Program[tuple[Progress, Completion]]:
@@ -76,21 +76,20 @@ def result_update(run: FlowRun, progress: Progress) -> GraphUpdate:
         result = run.recorded_value(output, f"the result of flow `{run.name}`")
     if run.speaker is None:
         return {"output": result}
-    value = run.revived(result)
-    text = getattr(value, "raw", value)  # an empty answer is one, too
-    text = text if isinstance(text, str) else json_text(plain(text))
-    return {"output": result, MESSAGES: [AIMessage(text, name=run.speaker, id=run.key)]}
+    said = AIMessage(answer_text(run.revived(result)), name=run.speaker, id=run.key)
+    return {"output": result, MESSAGES: [said]}
 
 
 def park_update(run: FlowRun, parked_method: Parked) -> GraphUpdate:
-    """Return the update that leaves a question pending; other methods continue."""
-    question = parked_method.question
-    FlowReport(run, question["execution"], question["method"]).paused(question)
-    update: GraphUpdate = {"parked": {**run.parked, question["id"]: question}}
+    """Return the update that leaves the questions of a method pending; other methods continue."""
+    questions = {question["id"]: question for question in parked_method.questions}
+    for question in questions.values():
+        FlowReport(run, question["execution"], question["method"]).paused(question)
+    update: GraphUpdate = {"parked": {**run.parked, **questions}}
     if parked_method.returned:
         update["state"] = parked_method.changed
-    if question["id"] in run.answers:  # an answer that could not be taken
-        update["answers"] = {name: answer for name, answer in run.answers.items() if name != question["id"]}
+    if questions.keys() & run.answers.keys():  # answers that could not be taken
+        update["answers"] = {name: answer for name, answer in run.answers.items() if name not in questions}
     return update
 
 
@@ -105,7 +104,7 @@ def question_update(run: FlowRun, config: RunnableConfig) -> Program[Any]:
 
 def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
     """Return the update with answers: a text for the first question, texts by question id, or the reply of an inbox."""
-    ids = list(run.parked)
+    ids, answer = list(run.parked), of_front_end(answer)
     by_id: dict[str, object] = {ids[0]: answer}
     if isinstance(answer, Mapping) and set(cast("Mapping[str, object]", answer)) <= set(ids):
         by_id = dict(cast("Mapping[str, object]", answer))

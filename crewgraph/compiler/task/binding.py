@@ -126,6 +126,9 @@ class TaskBinding(AgentBinding):
     converses: bool = False
     """Whether its prompt follows the conversation in the state."""
 
+    conversed: str | None = None
+    """The placeholder that the last message of the conversation fills."""
+
     @property
     def conversation(self) -> Mapping[str, object]:
         """The channel of the conversation, with its type, if it reads it."""

@@ -79,7 +79,7 @@ def briefing_of(assignment: TaskBinding, state: PlainMapping, book: Book) -> Bri
         description = append_chat_history(description, inputs, book)
     if assignment.plan_number is not None:
         description = _with_plan(description, assignment.plan_number, assignment, state)
-    conversation, blocks = _conversation(state.get(MESSAGES), description) if assignment.converses else ((), ())
+    conversation, blocks = _conversation(state.get(MESSAGES), assignment, inputs) if assignment.converses else ((), ())
     return Briefing(
         role=agent_texts["role"] or "",
         goal=agent_texts["goal"] or "",
@@ -95,11 +95,15 @@ def briefing_of(assignment: TaskBinding, state: PlainMapping, book: Book) -> Bri
     )
 
 
-def _conversation(given: object, description: str) -> tuple[Sequence[Message], Sequence[Block]]:
-    """Return the messages before a task, and the blocks of the last one if the description has its text."""
+def _conversation(
+    given: object, assignment: TaskBinding, inputs: PlainMapping
+) -> tuple[Sequence[Message], Sequence[Block]]:
+    """Return the messages before a task, and the blocks of the last one if the task's placeholder has taken its text."""
     messages = read_messages(given or [])
-    last = messages[-1] if messages else None
-    if last is None or last["role"] != "user" or text_of(last["content"]) not in description:
+    last, name = messages[-1] if messages else None, assignment.conversed
+    if last is None or last["role"] != "user" or name is None or inputs.get(name) != text_of(last["content"]):
+        return messages, ()
+    if name not in assignment.task.open_placeholders("description"):
         return messages, ()
     blocks = [block for block in last["content"] if isinstance(block, dict) and block.get("type") != "text"]
     return messages[:-1], blocks

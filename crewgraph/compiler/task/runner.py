@@ -80,8 +80,8 @@ class TaskRunner:
 
     @property
     def conversation(self) -> list[dict[str, object]]:
-        """The messages of the last attempt, without the answer, in OpenAI's format."""
-        return openai_messages(self._dialogue.transcript.messages) if self._dialogue else []
+        """The messages of the last attempt in OpenAI's format, with the answer of an agent that has native tools."""
+        return openai_messages(self._dialogue.whole) if self._dialogue else []
 
     def answer(self, refused: Refused | None = None) -> Body[str]:
         """Work on the task and return the answer; a refused attempt and the reason are part of the prompt.
@@ -137,7 +137,7 @@ class TaskRunner:
         if self._needs_review:
             answer = yield from self._review(answer, self._improve)
         if self._dialogue is not None:
-            yield Notify(partial(self._definition.record_messages, tuple(self._dialogue.transcript.messages)))
+            yield Notify(partial(self._definition.record_messages, tuple(self._dialogue.whole)))
         return answer
 
     def _read_conversation(self) -> list[str]:
@@ -153,7 +153,8 @@ class TaskRunner:
         recollection = self.agent.recollection
         if recollection is not None:
             stage = "model" if self._depth else "finish"  # a coworker's run is part of a step
-            messages, usage, assessor = self.conversation, self._usage, self.agent.assessor
+            messages = openai_messages(self._dialogue.transcript.messages) if self._dialogue else []
+            usage, assessor = self._usage, self.agent.assessor
             yield from recollection.save_task(self._briefing, answer, messages, assessor, usage, stage)
 
     def plan(self) -> "Body[AgentPlan | None]":

@@ -46,7 +46,15 @@ from pydantic import Field
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.executor import UsageCallback
 from crewgraph.compiler.agent.protocol import Action, Actions, final_text, reply_text
-from crewgraph.compiler.agent.react import ReActContext, request_reply, result_id, run_step_callback, run_tools
+from crewgraph.compiler.agent.react import (
+    ReActContext,
+    request_reply,
+    result_id,
+    result_number,
+    run_step_callback,
+    run_tools,
+    shown_outcome,
+)
 from crewgraph.compiler.agent.react_graph import as_arguments, read_conversation
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.contrib.middleware.checks import has_any, has_only
@@ -159,6 +167,9 @@ class LoopModel(BaseChatModel):
 _NAME = "create_agent"
 _FINAL = "crewgraph_final"
 """The key of a tool message whose text is the answer."""
+
+_WHOLE = "crewgraph_whole"
+"""The key of the whole text in a tool message that shows its beginning."""
 
 _MOST_STEPS = 10_000
 """The steps of the graph that LangGraph allows; `max_iter` ends the loop long before."""
@@ -439,18 +450,33 @@ class _Loop:
         asked = Reply(content=text, tool_calls=[], usage=None, extra={}, id=reply.id or "")
         actions, step = Actions(actions=(action,), thought=text, text=text), len(state.get("crewgraph_usage", ()))
         config, raised, usage = request.runtime.config, list[Exception](), UsageLedger()
+        context = replace(self.with_long_results(messages), usage=usage)
         current = CALL.get()._replace(replaced=(self.context.usage, usage))
         with scoped(RAISED, raised), scoped(CALL, current):
-            body = run_tools(replace(self.context, usage=usage), dialogue, asked, actions, step)
+            body = run_tools(context, dialogue, asked, actions, step)
             (outcome,) = yield from run_body(body, Journal(config), self._path(config))
         if used := usage.to_tree():
             self.used_by_calls.setdefault(str(call["id"]), []).append(used)
-        message = _tool_message(outcome, call["name"], call["id"], result_id(reply.id, call["id"]))
+        shown = shown_outcome(context, action, outcome)
+        message = _tool_message(shown, call["name"], call["id"], result_id(reply.id, call["id"]))
+        if shown is not outcome:
+            message.additional_kwargs[_WHOLE] = outcome["text"]
         if outcome.get("failure", {}).get("reason") == ToolFailureReason.EXCEPTION.value:
             error = raised[-1] if raised else ToolFailed(outcome["text"])
             self.raised[str(call["id"])] = error, message
             raise error
         return message
+
+    def with_long_results(self, messages: Sequence[BaseMessage]) -> ReActContext:
+        """Return the context with the results that messages hold only the beginning of, and the tool that reads them."""
+        context = self.context
+        wholes: list[str] = [
+            message.additional_kwargs[_WHOLE] for message in messages if _WHOLE in message.additional_kwargs
+        ]
+        if not wholes or context.reading_tool is None:
+            return replace(context, long_results={})
+        texts = {result_number(text): text for text in wholes}
+        return replace(context, long_results=texts, tools=context.tools.adding(context.reading_tool(texts)))
 
     def _path(self, config: RunnableConfig) -> str:
         """Return the prefix of a body's paths: a node may make several requests, and repeat tool calls."""
@@ -551,6 +577,8 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
         """Make a request; after `max_iter` of them, demand the answer."""
         context, state = self._loop.context, cast("PlainMapping", request.state)
         request = request.override(messages=_with_media(request.messages), model=self._loop.asking(request.model))
+        if request.tools and (reader := self._loop.with_long_results(state["messages"]).specs[len(context.specs) :]):
+            request = request.override(tools=[*request.tools, *map(_offered, reader)])
         system = request.system_message
         if "crewgraph_system" in state and system is not None and cast(Any, system.content) == self._loop.system:
             changed = state["crewgraph_system"]

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -44,6 +44,7 @@ from crewgraph.contrib.serve.requests import (
     ThreadCreate,
     ThreadPatch,
     ThreadSearch,
+    docs_page,
     json_object,
     openapi,
 )
@@ -299,6 +300,7 @@ class Server:
             ("GET", "/ok", self._ok),
             ("GET", "/info", self._info),
             ("GET", "/openapi.json", self._openapi),
+            ("GET", "/docs", self._docs),
             ("POST", "/assistants", self._create_assistant),
             ("POST", "/assistants/search", self._search_assistants),
             ("POST", "/assistants/count", self._count_assistants),
@@ -335,7 +337,8 @@ class Server:
             ("POST", "/runs/wait", self._wait_run),
             ("POST", "/runs/stream", self._stream_run),
         ]
-        self._described = openapi([(method, path, handler.__name__) for method, path, handler in table], self._graphs)
+        self._inputs = {name: graph.get_input_jsonschema() for name, graph in self._graphs.items()}
+        self._described = openapi([(method, path, handler.__name__) for method, path, handler in table], self._inputs)
         served = [Route(path, _answering(handler), methods=[method]) for method, path, handler in table]
         return [*served, Mount("/mcp", self._answer_mcp)]
 
@@ -351,6 +354,9 @@ class Server:
 
     async def _openapi(self, request: Request) -> Response:
         return _json(self._described)
+
+    async def _docs(self, request: Request) -> Response:
+        return HTMLResponse(docs_page(self._described))
 
     # --------------------------------------------------------------------------------------------------- assistants
     async def _assistant(self, name: str) -> Assistant:
@@ -579,7 +585,8 @@ class Server:
         assistant = await self._assistant(body.assistant_id)
         context = {**assistant.context, **body.context}
         if body.command is None and body.input is not None:
-            _check_input(self._graphs[assistant.graph_id], body.input, context)
+            takes_object = self._inputs[assistant.graph_id].get("type") == "object"
+            _check_input(self._graphs[assistant.graph_id], body.input, context, takes_object=takes_object)
         thread_id = str(uuid4()) if requested_id is None else _uuid(requested_id, "thread")
         if requested_id is not None and await self._records.threads.get(thread_id) is None:
             if body.if_not_exists == "reject":
@@ -795,14 +802,13 @@ _RUN_KWARGS = {
 }
 
 
-def _check_input(graph: Any, given: object, context: PlainDict) -> None:
+def _check_input(graph: Any, given: object, context: PlainDict, *, takes_object: bool) -> None:
     """Check the input of a run before it is stored.
 
     Raises:
         _Refused: It does not have the form that the graph takes.
         CrewgraphError: It does not fit the crew or flow.
     """
-    takes_object = graph.get_input_jsonschema().get("type") == "object"
     if takes_object and not (is_object(given) and isinstance(given.get("inputs", {}), dict | None)):
         raise _Refused(422, f"the input is {given!r:.80}; it must be an object, as must its `inputs`")
     checking = getattr(graph, "check_input", None)

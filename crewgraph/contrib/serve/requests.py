@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from html import escape
 from importlib.metadata import version
 from typing import Any, Literal, Self
 
@@ -263,12 +264,15 @@ _BODIES: dict[str, type[BaseModel]] = {
 }
 
 
-def openapi(routes: Iterable[tuple[str, str, str]], graphs: Mapping[str, Any]) -> PlainDict:
+_INPUT = ".input"
+
+
+def openapi(routes: Iterable[tuple[str, str, str]], inputs: Mapping[str, PlainDict]) -> PlainDict:
     """Return the OpenAPI document of a server.
 
     Args:
         routes: The method, the path and the handler's name of each.
-        graphs: The served graphs, whose inputs are among its schemas.
+        inputs: The JSON schemas of the served graphs' inputs.
     """
     paths: dict[str, PlainDict] = {}
     for method, path, name in routes:
@@ -283,9 +287,30 @@ def openapi(routes: Iterable[tuple[str, str, str]], graphs: Mapping[str, Any]) -
             schema = {"$ref": f"#/components/schemas/{body.__name__}"}
             operation["requestBody"] = {"content": {"application/json": {"schema": schema}}}
         paths.setdefault(path, {})[method.lower()] = operation
-    schemas: PlainDict = {f"{name}.input": graph.get_input_jsonschema() for name, graph in graphs.items()}
+    schemas: PlainDict = {f"{name}{_INPUT}": schema for name, schema in inputs.items()}
     for body in set(_BODIES.values()):
         schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas |= {**schema.pop("$defs", {}), body.__name__: schema}
     about = {"title": "crewgraph serve", "version": version("crewgraph")}
     return {"openapi": "3.1.0", "info": about, "paths": paths, "components": {"schemas": schemas}}
+
+
+def docs_page(document: PlainDict) -> str:
+    """Return the routes and the inputs of an OpenAPI document as an HTML page, which fetches nothing."""
+    title, schemas = escape(document["info"]["title"]), document["components"]["schemas"]
+    rows = [
+        f"<tr><td>{method.upper()}</td><td><code>{escape(path)}</code></td><td>{operation['summary']}</td></tr>"
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    ]
+    inputs = [
+        f"<h3>{escape(name)}</h3><pre>{escape(json.dumps(schema, indent=2, ensure_ascii=False))}</pre>"
+        for name, schema in schemas.items()
+        if name.endswith(_INPUT)
+    ]
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        "<style>body{font:1rem sans-serif;margin:2rem}td{padding:.2rem 1rem .2rem 0}</style>"
+        f'<h1>{title}</h1><p>Bodies and their schemas are in <a href="openapi.json">openapi.json</a>.</p>'
+        f"<table>{''.join(rows)}</table><h2>Inputs</h2>{''.join(inputs)}</html>"
+    )

@@ -399,7 +399,7 @@ class AgentDefinition(BaseAgentDefinition):
     """Whether conversations that exceed the model's context window are condensed; else `ContextLengthExceeded` is raised."""
 
     max_retry_limit: int = 2
-    """How often a task that failed is tried again."""
+    """How many failed requests of a task are made again, after the retries of the model's client."""
 
     multimodal: bool = False
     """Whether the agent gets a tool for viewing images; its model must support images."""

@@ -38,7 +38,7 @@ class LastRun(Definition):
 
     @property
     def last_messages(self) -> list[dict[str, Any]]:
-        """The messages of the last run in OpenAI's format; for a task, those before its answer."""
+        """The messages of the last run in OpenAI's format; for a task, with its answer if the agent has native tools."""
         from crewgraph.llm.conversation import openai_messages
 
         return openai_messages(self._messages)

@@ -1,25 +1,26 @@
-"""Fields that a flow class declares as annotated attributes: each object has its own values."""
+"""Fields that a flow class declares as annotated attributes: each object has its own values, which pydantic validates."""
 
+import sys
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any, ClassVar, cast, get_origin
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast, get_origin, get_type_hints
 
-from pydantic.fields import FieldInfo, ModelPrivateAttr
-from pydantic_core import PydanticUndefined
+from pydantic import BaseModel, ConfigDict, create_model
+from pydantic.fields import ModelPrivateAttr
 
 from crewgraph.annotations import annotations_of
-from crewgraph.errors import DefinitionError
 
 
-def declared_fields(flow: type, base: type) -> frozenset[str]:
-    """Return the names of the annotated attributes of a flow class, without those of the base class and `ClassVar`s."""
-    own = [kind for kind in flow.__mro__ if kind not in base.__mro__]
-    return frozenset(
-        name
+def declared_fields(flow: type, base: type) -> dict[str, type]:
+    """Return the annotated attributes of a flow class and who declares each, without those of the base class and `ClassVar`s."""
+    own = [kind for kind in reversed(flow.__mro__) if kind not in base.__mro__]
+    return {
+        name: kind
         for kind in own
         for name, annotation in annotations_of(kind).items()
         if not hasattr(base, name) and not _is_class_variable(annotation)
-    )
+    }
 
 
 def _is_class_variable(annotation: Any) -> bool:
@@ -28,30 +29,52 @@ def _is_class_variable(annotation: Any) -> bool:
     return annotation is ClassVar or get_origin(annotation) is ClassVar
 
 
-def set_declared_fields(flow: Any, names: frozenset[str], values: Mapping[str, object]) -> dict[str, object]:
-    """Set the fields of an object to the given values, or copies of their defaults; return the other values.
+def set_declared_fields(flow: Any, names: Mapping[str, type], values: Mapping[str, object]) -> dict[str, object]:
+    """Set the fields of a flow to the given values, or to their defaults; return the other values.
 
     Raises:
-        DefinitionError: A `Field(...)` without a default has no value.
+        ValidationError: A value does not fit, or a `Field(...)` without a default has none.
     """
+    kind: Any = flow.__class__
+    if "_field_model" not in vars(kind):
+        kind._field_model = _model_of(kind, names)
+    given = {name: values[name] for name in names if name in values}
+    for name, value in kind._field_model(**given):
+        # Unless an `__init__` before this one has set it.
+        if name in given or (name not in vars(flow) and hasattr(kind, name)):
+            setattr(flow, name, value)
     for name in names:
-        if name in values:
-            setattr(flow, name, values[name])
-        elif name not in vars(flow):  # not set by an `__init__` before this one
+        if name.startswith("_") and name not in vars(flow):
             _set_default(flow, name)
     return {name: value for name, value in values.items() if name not in names}
 
 
+def _model_of(kind: Any, names: Mapping[str, type]) -> type[BaseModel]:
+    """Return a model with the fields of a flow class, and its validators."""
+    fields: dict[str, Any] = {
+        name: (_type_of(owner, name), getattr(kind, name, None)) for name, owner in names.items() if name[0] != "_"
+    }
+    owners: tuple[type, ...] = kind.__mro__[::-1]
+    own = {name: value for owner in owners for name, value in vars(owner).items()}
+    validators = {name: value for name, value in own.items() if hasattr(value, "decorator_info")}
+    config = ConfigDict(arbitrary_types_allowed=True)
+    return create_model(
+        kind.__name__, __config__=config, __module__=kind.__module__, __validators__=validators, **fields
+    )
+
+
+def _type_of(owner: type, name: str) -> Any:
+    """Return the type of a field; any where its annotation cannot be evaluated."""
+    holder = SimpleNamespace(__annotations__={name: annotations_of(owner)[name]})
+    try:
+        return get_type_hints(holder, vars(sys.modules[owner.__module__]), dict(vars(owner)), include_extras=True)[name]
+    except (NameError, AttributeError, TypeError, SyntaxError):
+        return Any
+
+
 def _set_default(flow: Any, name: str) -> None:
-    default: object = getattr(cast("type[Any]", type(flow)), name, None)
-    if isinstance(default, FieldInfo):
-        value = default.get_default(call_default_factory=True, validated_data={})
-        if value is PydanticUndefined:
-            raise DefinitionError(
-                f"flow `{type(flow).__name__}` needs a value for `{name}`: `{type(flow).__name__}({name}=...)`"
-            )
-        setattr(flow, name, value)
-    elif isinstance(default, ModelPrivateAttr):
+    default: Any = getattr(flow.__class__, name, None)
+    if isinstance(default, ModelPrivateAttr):
         factory = cast("Callable[[], object] | None", default.default_factory)
         setattr(flow, name, deepcopy(default.default) if factory is None else factory())
     elif isinstance(default, (list, dict, set)):

@@ -131,7 +131,7 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     """Answers questions of `self.ask`; see `InputProvider`. None uses that of `flow_config`."""
 
     _definition: ClassVar[FlowTopology]
-    _fields: ClassVar[frozenset[str]] = frozenset()
+    _fields: ClassVar[Mapping[str, type]] = {}
 
     @classmethod
     def define(cls) -> None:
@@ -214,7 +214,7 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
             for name in of_state.keys() - known:
                 warnings.warn(
                     f"`{type(self).__name__}` has no keyword `{name}`, and its state `{kind}` no such field; it has no effect."
-                    + suggestion(name, sorted(known | self._fields)),
+                    + suggestion(name, sorted({*known, *self._fields})),
                     UnknownKeyword,
                     stacklevel=user_stacklevel(),
                 )

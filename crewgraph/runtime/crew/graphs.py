@@ -62,6 +62,7 @@ def compile_crew(
     tasks = _bind_with_lessons(crew, training_data_of(crew), converses=converses) if crew.tasks else []
     crew_inputs = crew_input(tasks)
     placeholder = conversation_placeholder(messages, crew_inputs.placeholders)
+    tasks = [replace(binding, conversed=placeholder) for binding in tasks]
     channels = result_channels(tasks, messages=placeholder is not None)
     form = Granularity(
         granularity=_checked_granularity(granularity),

@@ -1,8 +1,8 @@
 """Embedders that ask a service: OpenAI, Azure, Ollama and what speaks OpenAI's protocol."""
 
 import json
+import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import openai
@@ -102,7 +102,14 @@ def test_azure_by_its_environment_and_by_openais_api_type(mode: Mode, monkeypatc
 
 
 @pytest.mark.parametrize("url", ["{}", "{}/api/embeddings", "{}/v1/", "{}/api/embed"])
-def test_ollama_is_asked_at_its_address_however_it_is_written(url: str, mode: Mode):
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/api/embed"])
+def test_ollama_is_asked_at_its_address_however_it_is_written(
+    url: str, path: str, mode: Mode, monkeypatch: pytest.MonkeyPatch
+):
+    if path == "/v1/embeddings":
+        monkeypatch.setitem(sys.modules, "langchain_ollama", None)
+    else:
+        pytest.importorskip("langchain_ollama")
     with OpenAIServer() as server:
         embedder = embedder_of(
             {"provider": "ollama", "config": {"model": "nomic-embed-text", "url": url.format(server.root)}}
@@ -110,7 +117,6 @@ def test_ollama_is_asked_at_its_address_however_it_is_written(url: str, mode: Mo
         assert documents(mode, embedder, ["red fox", "sea"]) == vectors_of(["red fox", "sea"])
         assert query(mode, embedder, "fox") == pytest.approx(vector_of("fox"))
         assert embedder.name == "ollama/nomic-embed-text"
-    path = "/v1/embeddings" if find_spec("langchain_ollama") is None else "/api/embed"
     assert [request.path for request in server.requests] == [path] * 2
     assert [body["model"] for body in server.bodies] == ["nomic-embed-text"] * 2
 

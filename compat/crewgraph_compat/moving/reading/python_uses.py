@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from crewgraph_compat.moving.differences import differences_of
 from crewgraph_compat.moving.features import Feature, FeatureKind, Use, accepted_keywords, known_attributes
 from crewgraph_compat.moving.names import OUTPUTS, TAKING_TEXTS, resolve_name
 from crewgraph_compat.moving.reading.keywords import last_name
@@ -124,9 +125,11 @@ class UseVisitor(ast.NodeVisitor):
             target = self._imports.target(base)
             if target is not None:
                 self._use(base, Feature(FeatureKind.base, f"class({_last(target)})", owner=target))
-                for method in _methods(node, target):
+                for method in _methods(node):
                     shown = f"override {_last(target)}.{method.name}"
-                    self._use(method, Feature(FeatureKind.override, shown, owner=target, word=method.name))
+                    feature = Feature(FeatureKind.override, shown, owner=target, word=method.name)
+                    if method.name in known_attributes(target) or differences_of(feature):
+                        self._use(method, feature)
         self._inside(node, node.name if node.name in self.types.classes else "")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -288,12 +291,12 @@ def _written(node: ast.AST) -> tuple[str, str]:
     return (ast.unparse(node.value), node.attr) if isinstance(node, ast.Attribute) else ("", "")
 
 
-def _methods(node: ast.ClassDef, target: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return the methods of its base that a class overrides."""
+def _methods(node: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the methods of a class that its base may have."""
     for statement in node.body:
         if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or statement.name.startswith("__"):
             continue
-        if statement.name not in _DECLARED and statement.name in known_attributes(target):
+        if statement.name not in _DECLARED:
             yield statement
 
 
