@@ -244,8 +244,8 @@ def _crew_run(
 ) -> StoredCrewRun:
     if checkpoint is None:
         raise UnknownRun(
-            f"there is no run of thread `{thread_id}` in the {type(saver).__name__}. Check the thread's name, and whether "
-            "the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
+            f"there is no run of thread `{thread_id}` in the {type(saver).__name__}. Check the thread's name, which "
+            "`crewgraph runs` lists, and whether the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
     run = StoredCrewRun(checkpoint)
     if FLOW_NAME in run.metadata:
