@@ -24,16 +24,8 @@ from servers.postgres import Postgres, missing, prepared_postgres
 __all__ = ["serve"]
 
 _SECRET_ENDINGS = (
-    "_API_KEY",
-    "_API_BASE",
-    "_BASE_URL",
-    "_APIKEY",
-    "_ENDPOINT",
-    "_HOST",
-    "_TOKEN",
-    "MODEL",
-    "MODEL_NAME",
-)
+    "_API_KEY", "_API_BASE", "_BASE_URL", "_APIKEY", "_ENDPOINT", "_HOST", "_TOKEN", "MODEL", "MODEL_NAME",
+)  # fmt: skip
 _SECRET_BEGINNINGS = ("LANGSMITH", "LANGCHAIN", "VERTEXAI", "AWS_", "AZURE", "CREWAI_", "CREWGRAPH_STORAGE")
 
 _numbers = count()

@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
+from itertools import pairwise
 from typing import Any
+
+from langgraph.graph import END, START, StateGraph
 
 from crewgraph import Crew, CrewOutput, StreamItem
 
-__all__ = ["Mode"]
+__all__ = ["Mode", "graph_of"]
 
 
 class Mode:
@@ -71,3 +74,13 @@ class Mode:
 
 async def _next(items: AsyncGenerator[StreamItem]) -> StreamItem | None:
     return await anext(items, None)
+
+
+def graph_of(state: type[Any], nodes: dict[str, Any], **compiled: Any) -> Any:
+    """A compiled graph of somebody's, with these nodes one behind another."""
+    graph: Any = StateGraph(state)
+    for name, node in nodes.items():
+        graph.add_node(name, node)
+    for before, after in pairwise([START, *nodes, END]):
+        graph.add_edge(before, after)
+    return graph.compile(**compiled)

@@ -42,21 +42,14 @@ def kept_run(file: Path) -> Crew:
     return made
 
 
-# ----------------------------------------------------------------------------------------- what stored bytes may do
 STORED: dict[str, tuple[str, ...]] = {
     "CVE-2025-64439": ("json constructor", "json method"),
     "CVE-2026-48775": ("json constructor", "json secret"),
     "CVE-2026-28277": (
-        "arguments",
-        "named arguments",
-        "one argument",
-        "method that runs",
-        "popen",
-        "nested",
-        "pydantic",
+        "arguments", "named arguments", "one argument", "method that runs", "popen", "nested", "pydantic",
     ),
     "pickle": ("pickle", "array"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -127,7 +120,6 @@ def test_cve_2024_5998_the_file_of_an_index_is_no_pickle(tmp_path: Path):
     assert not names & {"pickle", "cloudpickle", "dill", "marshal", "load_prompt"}
 
 
-# --------------------------------------------------------------------------------------------- what texts may do
 SECRET = {"lc": 1, "type": "secret", "id": ["PATH"]}
 CONSTRUCTOR = {
     "lc": 1,
@@ -185,7 +177,6 @@ def test_cve_2026_34070_prompts_are_read_from_no_path_that_data_names(tmp_path: 
     assert "the secret" not in llm.requests[0].text
 
 
-# ------------------------------------------------------------------------------------- what agents may reach
 @pytest.fixture
 def inner() -> Any:
     """A server of the private network, which notes who asks."""

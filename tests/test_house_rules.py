@@ -222,7 +222,7 @@ def _of_this_function(block: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 EVALUATING = {
-    "crewgraph/contrib/declared/steps.py",  # scripts of declared flows, where the environment allows them
+    "crewgraph/contrib/declared/steps.py"  # scripts of declared flows, where the environment allows them
 }
 """Where Python from a file is run."""
 

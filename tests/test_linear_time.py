@@ -157,7 +157,6 @@ def least(work: Callable[[], object], limit: float) -> float:
     return min(cpu(work, limit) for _ in range(3))
 
 
-# ---------------------------------------------------------------- the patterns of the packages
 @dataclass
 class Found:
     """A pattern, where it was found, and whether it is searched for or only matched at the start."""
@@ -240,7 +239,6 @@ def flags_of(call: ast.Call) -> int:
     return sum({int(getattr(re, name)) for name in names if isinstance(getattr(re, name, None), re.RegexFlag)})
 
 
-# ---------------------------------------------------------------- the texts that suit a pattern worst
 CATEGORIES = {op.CATEGORY_DIGIT: "1", op.CATEGORY_SPACE: " ", op.CATEGORY_WORD: "a"}
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 COMMON = " \n\ta1`\"'[]{}()<>-_*#\\\r"[: of(5, 24)]  # characters whose runs every pattern is given, besides its own
@@ -393,7 +391,6 @@ def test_a_pattern_made_of_a_value_is_known_to_this_test() -> None:
     assert computed == {*COMPUTED, "crewgraph/compiler/agent/protocol.py"}  # whose patterns its module holds
 
 
-# ---------------------------------------------------------------- the functions around them
 UNITS = (
     *(
         " ",

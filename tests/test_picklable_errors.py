@@ -94,11 +94,9 @@ def kickoff(base_url: str) -> str:
 
 
 REFUSALS: dict[int, tuple[type[Exception], ...]] = {
-    401: (openai.AuthenticationError,),
-    404: (openai.NotFoundError, ValueError),
-    429: (openai.RateLimitError,),
+    401: (openai.AuthenticationError,), 404: (openai.NotFoundError, ValueError), 429: (openai.RateLimitError,),
     500: (openai.InternalServerError,),
-}
+}  # fmt: skip
 
 
 def test_the_errors_of_a_provider_leave_a_process_pool_as_they_are(serve: Any):

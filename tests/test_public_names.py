@@ -57,6 +57,35 @@ def _loaded_by(program: str) -> list[str]:
     return json.loads(python(f"{program}\nimport json, sys; print(json.dumps(sorted(sys.modules)))").splitlines()[-1])
 
 
+CREW_IS_DECLARED = """
+from crewgraph import Agent, Crew, Task
+agent = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-4o")
+Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+"""
+MODEL_IS_NAMED = (
+    "import crewgraph.llm.llm, crewgraph.llm.resolve, crewgraph.llm.scripted\ncrewgraph.llm.llm.LLM('openai/gpt-4o')"
+)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [CREW_IS_DECLARED, MODEL_IS_NAMED, "import crewgraph.events", "import crewgraph.tools, crewgraph.tools.use"],
+)
+def test_what_programs_declare_loads_no_framework_and_no_client(program: str):
+    heavy = {
+        "faiss",
+        "httpx",
+        "langchain_core",
+        "langchain_openai",
+        "langgraph",
+        "langsmith",
+        "numpy",
+        "openai",
+        "rich",
+    }
+    assert heavy & set(_loaded_by(program)) == set()
+
+
 def test_importing_crewgraph_loads_next_to_nothing():
     loaded = _loaded_by("import crewgraph")
     assert [name for name in loaded if name.startswith("crewgraph")] == ["crewgraph", "crewgraph.lazy"]

@@ -140,15 +140,9 @@ def test_arguments_come_back_by_the_names_of_the_function():
     model = from_signature(cast(Any, search), name="Search")
     arguments = {"query": 1, "schema": 4, "_deep": "true", "books": [{"name": "Eco"}], "more": 5}
     assert call_arguments(validated(model, arguments)) == {
-        "query": 1,
-        "limit": None,
-        "schema": "4",
-        "_deep": True,
-        "extra": SENTINEL,
-        "tone": "dry",
-        "books": [{"name": "Eco", "title": "Dr"}],
-        "more": 5,
-    }
+        "query": 1, "limit": None, "schema": "4", "_deep": True, "extra": SENTINEL, "tone": "dry",
+        "books": [{"name": "Eco", "title": "Dr"}], "more": 5,
+    }  # fmt: skip
 
 
 def test_a_model_of_the_users_gives_nested_models_as_dicts():

@@ -12,16 +12,7 @@ from crewgraph.errors import DefinitionError, MissingInput
 from crewgraph.text import extract_json, fill, json_encoder, placeholders, shorten, slug
 
 WHERE = "the description of task `x`"
-INPUTS = {
-    "x": "X",
-    "a-b": "AB",
-    "_u": 1,
-    "x1": 1.5,
-    "n": None,
-    "t": True,
-    "d": {"k": "v'q"},
-    "l": ["a", 1, None],
-}
+INPUTS = {"x": "X", "a-b": "AB", "_u": 1, "x1": 1.5, "n": None, "t": True, "d": {"k": "v'q"}, "l": ["a", 1, None]}
 
 
 @pytest.mark.parametrize(
@@ -66,11 +57,7 @@ def test_a_missing_input_is_named_with_its_place_and_what_was_given():
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [
-        (Decimal(1), "`v` has type Decimal"),
-        ((1, 2), "`v` has type tuple"),
-        (b"x", "`v` has type bytes"),
-    ],
+    [(Decimal(1), "`v` has type Decimal"), ((1, 2), "`v` has type tuple"), (b"x", "`v` has type bytes")],
 )
 def test_a_value_of_another_type_is_refused(value: object, message: str):
     with pytest.raises(DefinitionError, match=message) as caught:
@@ -108,7 +95,6 @@ def test_every_value_arrives_untouched(inputs: dict[str, str]):
     assert fill(template, inputs, where=WHERE) == "|".join(inputs.values())
 
 
-# ---------------------------------------------------------------- slug, shorten
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -154,7 +140,6 @@ def test_a_shortened_text_keeps_to_the_limit(text: str, limit: int):
     assert len(shorten(text, limit)) <= limit
 
 
-# ---------------------------------------------------------------- extract_json
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -201,10 +186,7 @@ json_values = st.recursive(
 )
 
 
-@given(
-    st.dictionaries(st.text(), json_values) | st.lists(json_values),
-    st.sampled_from(["", "```json\n", "So: "]),
-)
+@given(st.dictionaries(st.text(), json_values) | st.lists(json_values), st.sampled_from(["", "```json\n", "So: "]))
 def test_every_json_value_is_found_again(value: object, before: str):
     assert extract_json(f"{before}{json.dumps(value)}\n") == value
     assert extract_json(f"{before}{json.dumps(value, ensure_ascii=False, indent=1)} .") == value
@@ -241,22 +223,10 @@ def test_garbage_never_raises(text: str):
 @pytest.mark.parametrize(
     "unit",
     [
-        "[",
-        '{"a":',
-        '["',
-        "{'",
-        "[1,",
-        "I don't {know} [x] ",
-        '{"\\"',
-        "[1 2 ",
-        "{'[\n",
-        '["a{" ',
-        "{a:",
-        "{“",
-        "{a //",
-        '{"a" "',
+        "[", '{"a":', '["', "{'", "[1,", "I don't {know} [x] ", '{"\\"', "[1 2 ", "{'[\n", '["a{" ', "{a:", "{“",
+        "{a //", '{"a" "',
     ],
-)
+)  # fmt: skip
 def test_long_garbage_is_given_up_soon(unit: str):
     text = unit * (of(300_000, 1_000_000) // len(unit))
     start = time.thread_time()

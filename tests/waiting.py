@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from threading import Event
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-__all__ = ["LIMITS", "LONG", "BlockedCall", "wait_until", "wait_until_async"]
+__all__ = ["LIMITS", "LONG", "BlockedCall", "stored_channels", "wait_until", "wait_until_async"]
 
 LONG = 60.0
 """Seconds that no awaited condition needs on any machine; only ends tests that hang."""
@@ -32,6 +32,12 @@ async def wait_until_async(happened: Callable[[], object], seconds: float = LONG
     while not happened():
         assert time.monotonic() < end, "it did not happen"
         await asyncio.sleep(_PAUSE)
+
+
+def stored_channels(saver: Any, thread_id: str) -> set[str]:
+    """The channels that the nodes of a step under way have written: what such a node did is not done again."""
+    found = saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    return set() if found is None else {channel for _, channel, _ in found.pending_writes or ()}
 
 
 class BlockedCall:

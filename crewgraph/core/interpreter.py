@@ -5,9 +5,9 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
@@ -32,7 +32,7 @@ from crewgraph.core.effects import (
 from crewgraph.core.journal import Journal, JournalError, Record
 from crewgraph.core.limits import SPENT, Stopped, run_meter
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
-from crewgraph.core.pregel import Used, answers_to, answers_waiting, counted, inside_effect, with_answers
+from crewgraph.core.pregel import Used, answers_of, answers_to, answers_waiting, counted, inside_effect, with_answers
 from crewgraph.core.questions import EffectAsked, interrupt_id, question_id
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.redaction import SecretRedactor
@@ -71,6 +71,8 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
         raise
     except BaseException as error:  # also a question and a cancellation: the next attempt needs the records
         yield from journal.keep()
+        if isinstance(error, GraphInterrupt):
+            yield from journal.forget_answer(taken=False)
         if isinstance(error, (Exception, ExitRequested, Stopped)) and not isinstance(error, JournalError):
             yield from journal.clocked()
         if isinstance(error, Stopped):
@@ -91,9 +93,6 @@ class _Frame:
 
     deadline: float | None = None
     """When to stop waiting for them, on the monotonic clock; None for no limit."""
-
-    beside: bool = False
-    """Whether several of them ask at once, so that answers are found by ids of our own instead of LangGraph's positions."""
 
     @property
     def config(self) -> RunnableConfig:
@@ -245,57 +244,77 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     check_cancelled()
     if journal.claim is not None and journal.claim.is_doubtful:
         yield from journal.check_owner()
-    own, used, answers = _in_effect(effect, frame, here) if effect.asks else (frame.config, dict[str, int], [])
-    performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
+    inside = _inside(effect, frame, here)
+    performing = Perform(effect, inside.config, frame.deadline, recorded=journal.saver is not None)
     underway = performing.underway
     if effect.once:
         yield from _start_once(effect, journal, here, underway)
     try:
         value = yield performing
     except (Exception, ExitRequested) as error:  # what the failed effect has spent counts, whatever failed it
-        journal.spent.count(performing.spent)
-        is_cancelled = underway is not None and underway.is_requested
-        failed = _failed_for_good(error, is_last=is_cancelled and effect.once)
-        if failed is not None:
-            yield from journal.write(
-                here,
-                effect,
-                {"error": failed, **(_without_asks(used) if frame.beside else used()), **performing.spent},
-                underway,
-            )
-        if underway is not None and is_cancelled:
-            raise asyncio.CancelledError(*underway.reason) from None
-        failure = (
-            (yield from _raised_question(error, effect, frame, here, answers, used().get("asks", 0)))
-            if isinstance(error, GraphInterrupt)
-            else _paid_failure(error, performing.spent.get(SPENT, {}))
-        )
+        failure = yield from _failed(error, performing, frame, here, inside)
         if failure is None:
             raise
         raise failure from failure.__cause__
-    record = {"value": value, **(_without_asks(used) if frame.beside else used()), **performing.spent}
+    record = {"value": value, **inside.used(), **performing.spent}
     journal.spent.count(record)
+    if len(inside.answers) > inside.known:
+        yield from journal.forget_answer(taken=True)
     yield from journal.write(here, effect, record, underway)
     if underway is not None and underway.is_requested:
         raise asyncio.CancelledError(*underway.reason)
     return value
 
 
-def _in_effect(effect: Recorded, frame: _Frame, here: str) -> tuple[RunnableConfig, Used, list[object]]:
-    """Return the config in which to perform an effect, its use of the node's counters, and the answers that it gets by id."""
-    if not frame.beside:
-        return *inside_effect(frame.config, here), []
-    answers = _answers(effect, frame, here)
-    return *inside_effect(with_answers(frame.config, answers, only=False), here), answers
+class _Inside(NamedTuple):
+    """What user code inside an effect gets of its node."""
+
+    config: RunnableConfig
+    used: Used = dict
+    asked: Callable[[], int] = int
+    """Returns how often it has called `interrupt`."""
+
+    answers: Sequence[object] = ()
+    known: int = 0
+    """How many answers there were before it began."""
 
 
-def _without_asks(used: Used) -> dict[str, int]:
-    """Return what an effect has used of the node's counters, if its answers came by id."""
-    return {name: number for name, number in used().items() if name != "asks"}
+def _inside(effect: Recorded, frame: _Frame, here: str) -> _Inside:
+    if not effect.asks:
+        return _Inside(frame.config)
+    around = frame.config
+    if frame.journal.place.again:
+        around = with_answers(around, _answers(effect, frame, here), only=False)
+    own, used, asked = inside_effect(around, here)
+    answers = answers_of(own)
+    return _Inside(own, used, asked, answers, len(answers))
+
+
+def _failed(
+    error: Exception | ExitRequested, performing: Perform, frame: _Frame, here: str, inside: _Inside
+) -> Program[BaseException | None]:
+    """Record what failed for good; return what to raise in place of an effect's error, None to raise that."""
+    effect, journal, underway = performing.effect, frame.journal, performing.underway
+    journal.spent.count(performing.spent)
+    is_cancelled = underway is not None and underway.is_requested
+    failed = _failed_for_good(error, is_last=is_cancelled and effect.once)
+    if failed is not None:
+        if len(inside.answers) > inside.known:
+            yield from journal.forget_answer(taken=True)
+        yield from journal.write(here, effect, {"error": failed, **inside.used(), **performing.spent}, underway)
+    if underway is not None and is_cancelled:
+        raise asyncio.CancelledError(*underway.reason) from None
+    if isinstance(error, GraphInterrupt):
+        return (yield from _raised_question(error, effect, frame, here, inside.answers, inside.asked()))
+    return _paid_failure(error, performing.spent.get(SPENT, {}))
 
 
 def _answers(effect: Recorded, frame: _Frame, here: str) -> list[object]:
-    """Return the answers to an effect's interrupts, in order, if it is one of several that ask: the stored ones and a new one."""
+    """Return the answers to an effect's interrupts, in order: the stored ones and a new one.
+
+    They are found by ids of our own. LangGraph hands out answers by position, and an answer to a node's first question that comes
+    twice also to its second.
+    """
     journal, answers = frame.journal, list[object]()
     while (stored := journal.started(f"{here}={len(answers)}", effect)) is not None:
         answers += stored
@@ -304,24 +323,20 @@ def _answers(effect: Recorded, frame: _Frame, here: str) -> list[object]:
 
 
 def _raised_question(
-    stop: GraphInterrupt, effect: Recorded, frame: _Frame, here: str, answers: list[object], asks: int
-) -> Program[GraphInterrupt]:
-    """Return what to raise when an effect has called `interrupt` `asks` times; store the answers that it got by id.
+    stop: GraphInterrupt, effect: Recorded, frame: _Frame, here: str, answers: Sequence[object], asked: int
+) -> Program[EffectAsked]:
+    """Return what to raise when an effect has called `interrupt` so often; store the answers that it got.
 
     Interrupts of graphs inside it have ids of their own.
     """
-    journal = frame.journal
-    if frame.beside:
-        for number, answer in enumerate(answers):
-            if journal.started(f"{here}={number}", effect) is None:
-                yield from journal.pose(f"{here}={number}", effect, [answer])
-    elif asks > 1 or not stop.args[0]:  # it goes on by positions
-        return stop
-    beside = stop.args[0]
-    if asks > len(answers):
+    journal, questions = frame.journal, stop.args[0]
+    for number, answer in enumerate(answers):
+        if journal.started(f"{here}={number}", effect) is None:
+            yield from journal.pose(f"{here}={number}", effect, [answer])
+    if asked > len(answers):
         own = interrupt_id(journal.place.task, here, effect.key(), len(answers))
-        beside = [Interrupt(item.value, own, response_schema=item.response_schema) for item in beside]
-    return EffectAsked(beside if frame.beside else stop.args[0], beside)
+        questions = [Interrupt(item.value, own, response_schema=item.response_schema) for item in questions]
+    return EffectAsked(questions)
 
 
 def _start_once(effect: Recorded, journal: Journal, here: str, underway: Underway | None) -> Program[None]:
@@ -385,31 +400,29 @@ def _ask(ask: Ask, frame: _Frame, here: str) -> Program[object]:
 def _interrupt(ask: Ask, frame: _Frame, here: str, name: str) -> Program[Record]:
     """Return the record of the answer that the graph was resumed with, or interrupt the run.
 
-    LangGraph hands out answers by position. A question takes no answer before it was asked, so that it never takes the
-    answer to another question, which an edited definition no longer asks.
+    A question takes no answer before it was asked, so that it never takes the answer to another question, which an edited
+    definition no longer asks.
     """
     journal = frame.journal
     posed = ask
     if isinstance(ask.question, dict):
         posed = replace(ask, question={**cast("PlainDict", ask.question), **(ask.payload or {}), "id": name})
-    position, passed, config = journal.started(here, ask), 0, frame.config
-    answers = _answers(ask, frame, here) if frame.beside else []
-    if frame.beside:
-        config = with_answers(config, answers, only=False)
+    was_asked, answers = journal.started(here, ask) is not None, _answers(ask, frame, here)
+    config, known = with_answers(frame.config, answers, only=False), len(answers)
     while True:
         try:
             value = posed.perform(config)
         except GraphInterrupt as stop:
-            if position is None:
-                yield from journal.pose(here, ask, passed)
+            if not was_asked:
+                yield from journal.pose(here, ask, True)
                 if ask.asked is not None:
                     ask.asked()
-            raise (yield from _raised_question(stop, ask, frame, here, [], passed + 1)) from None
-        passed += 1
-        if position is not None and frame.beside:
-            return {"value": value}
-        if position is not None and passed > position:
-            return {"value": value, "asks": passed}
+            raise (yield from _raised_question(stop, ask, frame, here, (), 1)) from None
+        if was_asked:
+            break
+    if len(answers) > known:
+        yield from journal.forget_answer(taken=True)
+    return {"value": value}
 
 
 def _question_text(ask: Ask) -> str:
@@ -431,8 +444,6 @@ def _perform_together(effect: Together, frame: _Frame, here: str) -> Program[lis
         left = {path: item for path, item in branches.items() if not _is_begun(item, frame.journal, path)}
         for first in list(left.values())[:1]:
             yield Boundary(first.stage, left)
-    if frame.journal.started(here, None) is not None:
-        frame = replace(frame, beside=True)
     branches = [_perform(item, frame, f"{here}.{n}") for n, item in enumerate(effect.effects)]
     if len(branches) > 1 and not answers_waiting(frame.config):
         outcomes = yield Parallel(branches, frame.journal.claim)
@@ -441,16 +452,11 @@ def _perform_together(effect: Together, frame: _Frame, here: str) -> Program[lis
     asked = [outcome for outcome in outcomes if isinstance(outcome, EffectAsked)]
     if len(asked) < 2:
         return _results_of(outcomes)
-    questions = [item for stop in asked for item in stop.args[0]]
-    beside = [item for stop in asked for item in stop.beside]
-    if len({item.id for item in questions}) < len(questions):
-        yield from frame.journal.pose(here, None, len(asked))
-        questions = beside
-    raise EffectAsked(questions, beside)
+    raise EffectAsked([question for stop in asked for question in stop.args[0]])
 
 
 def _one_by_one(branches: list[Program[object]]) -> Program[list[object]]:
-    """Perform branches in order, because the run was resumed with answers that are handed out in order."""
+    """Perform branches in order, because the run was resumed with a value, for which they would race."""
     outcomes: list[object] = []
     for branch in branches:
         try:

@@ -22,7 +22,17 @@ from crewgraph.core.current import CURRENT
 from crewgraph.core.effects import Recorded, StepMark
 from crewgraph.core.limits import SPENT, Meter, Stopped
 from crewgraph.core.operations import Do, Program, Saving, enduring, sleep
-from crewgraph.core.pregel import CLAIM, ERROR, OWN_KEY, Place, failed_save, place_of, written_since_start
+from crewgraph.core.pregel import (
+    CLAIM,
+    ERROR,
+    NO_ANSWER,
+    OWN_KEY,
+    Place,
+    failed_save,
+    is_single_answer,
+    place_of,
+    written_since_start,
+)
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
 
@@ -84,13 +94,14 @@ SYNCED = f"{OWN_KEY}synced"
 where a saver need not wait for the disk."""
 
 Record = dict[str, Any]
-"""`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" if the effect used those counters, and the usage
-"spent" on it in a metered run."""
+"""`{"value": ...}` or `{"error": [type, text]}`, with "tasks" if the effect called `@task` functions, and the usage "spent" on it
+in a metered run."""
 
 _STARTED = "?"
 _NONE: Mapping[str, object] = {"value": None}
 _CLOCKED = "!"
 _CHECKPOINT_TIMEOUT = 60.0  # seconds; a database may be busy for 30
+_ANSWER_TIMEOUT = 5.0  # seconds
 _REMEMBERED = 256
 
 _lock = threading.Lock()
@@ -196,7 +207,7 @@ class Journal:
         """Whether there is a record inside the scope at a path."""
         return any(key.startswith(f"{path}.") for key in self.known)
 
-    def started(self, here: str, effect: Recorded | None) -> Any:
+    def started(self, here: str, effect: Recorded) -> Any:
         """Return what an earlier attempt stored when it started this effect or asked this question; None if none did."""
         return self.known.get(_key(here, effect) + _STARTED, _NONE)["value"]
 
@@ -235,18 +246,18 @@ class Journal:
             except ThreadBusy as error:
                 raise ClaimLost(str(error)) from error
 
-    def pose(self, here: str, ask: Recorded | None, passed: object) -> Program[None]:
-        """Record that a question is asked, after `passed`: the answers to others, or how many; without `ask`, several are.
+    def pose(self, here: str, ask: Recorded, value: object) -> Program[None]:
+        """Store what `started` returns of a question from now on.
 
         Raises:
             JournalError: it could not be stored.
         """
         key = _key(here, ask) + _STARTED
         if self._late:  # the run stops here and stores it then
-            self._done.append((key, None, {"value": passed}))
+            self._done.append((key, None, {"value": value}))
             return
         yield from self._until_stored()
-        yield from self._put(key, {"value": passed})
+        yield from self._put(key, {"value": value})
 
     def filed(self, name: str) -> Program[Mapping[str, object] | None]:
         """Return the answer that was filed for a question while nothing ran, None without one; see `questions`."""
@@ -254,6 +265,29 @@ class Journal:
             return None
         saved = yield Saving(self.saver, "get_tuple", self.place.above[0])
         return filed_in((saved.pending_writes or ()) if saved else (), name)
+
+    def forget_answer(self, *, taken: bool) -> Program[None]:
+        """Remove the value that the run was resumed with, which LangGraph would hand to the next question of a continued run.
+
+        Args:
+            taken: whether a question has just taken it: LangGraph stores it, but may not have done so yet.
+
+        Raises:
+            JournalError: it could not be removed.
+        """
+        if self.saver is None or self._late or not self.place.again:
+            return
+        end, pause = time.monotonic() + (_ANSWER_TIMEOUT if taken else 0), 0.0002
+        while True:
+            saved = yield Saving(self.saver, "get_tuple", self.place.above[0])
+            pending = (saved.pending_writes or ()) if saved else ()
+            stored = [value for task, channel, value in pending if is_single_answer(task, channel)]
+            if stored or time.monotonic() >= end:
+                break
+            yield sleep(pause)
+            pause = min(pause * 2, 0.05)
+        if stored and stored[0] is not None:
+            yield from self._save(*NO_ANSWER, self._claimed(self.place.above[0]))
 
     def write(self, here: str, effect: Recorded, record: Record, underway: Underway | None = None) -> Program[None]:
         """Store a record; with a checkpointer it is durable when this returns.

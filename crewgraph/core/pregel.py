@@ -52,8 +52,10 @@ __all__ = [
     "CLAIM",
     "ERROR",
     "LENT_SAVER",
+    "NO_ANSWER",
     "OWN_KEY",
     "PRIVATE_KEY",
+    "RESUMING",
     "UNSAVED",
     "InlineGraph",
     "Place",
@@ -61,6 +63,7 @@ __all__ = [
     "Used",
     "add_writes",
     "address_of_start",
+    "answers_of",
     "answers_to",
     "answers_waiting",
     "began",
@@ -72,6 +75,7 @@ __all__ = [
     "has_next",
     "inside_effect",
     "interrupts_in",
+    "is_single_answer",
     "leads_on",
     "move_past",
     "named_run",
@@ -100,10 +104,12 @@ PRIVATE_KEY = "__pregel_"
 LENT_SAVER = "__pregel_checkpointer"
 """The key of the checkpointer that a graph or a server lends to a graph, in the `configurable` of its config."""
 
+RESUMING = "__pregel_resuming"
+"""The key that tells a node, in the `configurable` of its config, whether its run continues one that has stopped."""
+
 _DURABILITY = "__pregel_durability"
 _TASK = "__pregel_task_id"
 _READ = "__pregel_read"
-_RESUMING = "__pregel_resuming"
 _SCRATCHPAD = "__pregel_scratchpad"
 _RUNTIME = "__pregel_runtime"
 _CALL = "__pregel_call"
@@ -238,7 +244,7 @@ def place_of(config: RunnableConfig) -> Place:
     """Return the place of the node with this config."""
     conf: PlainMapping = config.get("configurable") or {}
     thread = str(conf.get(_THREAD, ""))
-    task, again = str(conf.get(_TASK, "")), bool(conf.get(_RESUMING))
+    task, again = str(conf.get(_TASK, "")), bool(conf.get(RESUMING))
     saver = conf.get(LENT_SAVER) or None
     if saver is None:
         return Place(saver=None, durability=None, task=task, again=again, thread=thread, home=None, above=())
@@ -298,7 +304,7 @@ def start_of(graph: "Pregel[Any]", config: RunnableConfig | None) -> Start:
         configurable=conf,
         saver=saver or None,
         is_nested=_TASK in conf,
-        again=bool(conf.get(_RESUMING)),
+        again=bool(conf.get(RESUMING)),
         replays=bool(conf.get(_REPLAY)),
     )
 
@@ -355,6 +361,26 @@ def answers_to(config: RunnableConfig, question: str) -> list[object]:
     return [answers[question]] if question in answers else []
 
 
+_OF_THE_RUN = "00000000-0000-0000-0000-000000000000"
+
+NO_ANSWER = ([(_RESUME, None)], _OF_THE_RUN)
+"""What to `put_writes` at a graph's checkpoint in place of the value that a run of it was resumed with.
+
+LangGraph keeps that value until the next checkpoint, and hands it to the next question of a run that is continued there.
+"""
+
+
+def is_single_answer(task: str, channel: str) -> bool:
+    """Whether a stored write is the value that a run was resumed with."""
+    return (task, channel) == (_OF_THE_RUN, _RESUME)
+
+
+def answers_of(config: RunnableConfig) -> list[object]:
+    """Return the answers that the questions of a node have; the one that its run was resumed with joins them when it is taken."""
+    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
+    return [] if pad is None else pad.resume
+
+
 def _no_other(consume: bool = False) -> None:
     """Keep the resume value of the run for the question it answers."""
 
@@ -391,31 +417,25 @@ def with_answers(config: RunnableConfig, answers: list[object], *, only: bool = 
 
 
 Used = Callable[[], dict[str, int]]
-"""Returns how often an effect interrupted ("asks") and called `@task` functions ("tasks"), without zeros."""
+"""Returns how often an effect called `@task` functions, as `{"tasks": number}`; empty if never."""
 
 
-def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used]:
-    """Return the config for user code inside the effect at `path`, and a function that returns its use of the counters."""
+def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used, Callable[[], int]]:
+    """Return the config for user code inside the effect at `path`, and what returns its calls of `@task` and of `interrupt`."""
     conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
-        return config, dict
-    asks = _Counted(pad.interrupt_counter)
+        return config, dict, int
+    call = conf.get(_CALL)
+    asks, tasks = _Counted(pad.interrupt_counter), _Counted(call or int)
     changed: PlainDict = {**conf}
-    counters: list[tuple[str, _Counted]] = [("asks", asks)]
-    if (call := conf.get(_CALL)) is not None:
-        tasks = _Counted(call)
+    if call is not None:
         changed[_CALL] = tasks
-        counters.append(("tasks", tasks))
     if conf.get(_RESUME_MAP):
         pad = replace(pad, get_null_resume=_no_other)
     changed[_SCRATCHPAD] = replace(pad, interrupt_counter=asks, subgraph_counter=_ByPath(path))
-
-    def used() -> dict[str, int]:
-        return {name: counter.used for name, counter in counters if counter.used}
-
     own: RunnableConfig = {**config, "configurable": changed}
-    return own, used
+    return own, lambda: {"tasks": tasks.used} if tasks.used else {}, lambda: asks.used
 
 
 def within_call(config: RunnableConfig, call: str) -> RunnableConfig:
@@ -443,18 +463,10 @@ def node_identity(config: RunnableConfig) -> int | None:
 
 
 def counted(config: RunnableConfig, record: PlainMapping) -> None:
-    """Advance the node's counters by a recorded effect's use."""
-    conf: PlainMapping = config.get("configurable") or {}
-    pad = conf.get(_SCRATCHPAD)
+    """Advance the node's counter of calls of `@task` by those of a recorded effect."""
+    pad = (config.get("configurable") or {}).get(_SCRATCHPAD)
     if pad is None:
         return
-    numbers = [pad.interrupt_counter() for _ in range(record.get("asks", 0))]
-    if numbers and (lost := max(numbers) + 1 - len(pad.resume)) > 0:
-        # LangGraph stores a node's answers when the node ends or interrupts. A process that dies before that loses them, and
-        # later questions would find no answers at their positions.
-        pad.resume.extend([None] * lost)
-        if (send := conf.get(_SEND)) is not None:
-            send([(_RESUME, list(pad.resume))])
     for _ in range(record.get("tasks", 0)):
         pad.call_counter()
 

@@ -32,16 +32,7 @@ _Writes = Iterable[tuple[str, str, Any]]
 
 
 class EffectAsked(GraphInterrupt):
-    """Questions of one node.
-
-    Args:
-        interrupts: the questions. Those that the node's own code asks have one id of LangGraph's, which numbers answers.
-        beside: the same questions, each with an id of its own, for a node that asks several at once.
-    """
-
-    def __init__(self, interrupts: Iterable[Interrupt], beside: Iterable[Interrupt] = ()) -> None:
-        super().__init__(tuple(interrupts))
-        self.beside = tuple(beside)
+    """Questions of one node, each with an id of its own."""
 
 
 def interrupt_id(task: str, here: str, key: str, answered: int = 0) -> str:

@@ -10,11 +10,6 @@ from runtime.parts import agent, crew, task
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 
 
-def test_a_crew_of_nothing_is_refused():
-    with pytest.raises(ValueError, match=r"it has neither agents nor tasks. Give `agents=\[...\]` and `tasks=\[...\]`"):
-        Crew()
-
-
 def test_missing_fields_are_named():
     with pytest.raises(ValueError, match=r"2 validation errors for Agent\ngoal\n"):
         Agent(role="r")  # pyright: ignore[reportCallIssue]
@@ -79,18 +74,6 @@ def test_a_function_of_the_program_that_fails_is_named_and_the_answer_is_kept(mo
     assert len(llm.requests) == 1
 
 
-def test_an_agent_by_its_name_alone_is_refused():
-    with pytest.raises(ValueError, match="agent\n"):
-        Task(description="d", expected_output="e", agent="worker")  # pyright: ignore[reportArgumentType]
-
-
-def test_a_context_that_names_a_later_task_is_refused():
-    worker = agent(None)
-    later = task("later", worker)
-    with pytest.raises(ValueError, match="its context names task `later`"):
-        crew(task("early", worker, context=[later]), later)
-
-
 def test_a_kickoff_takes_no_inputs_as_keywords(mode: Mode):
     with pytest.raises(TypeError, match=r"no parameter `topic`. It takes .* one dict: `inputs=\{'topic': ...\}`"):
         mode.kickoff(crew(task("a", agent(ScriptedLLM([])))), topic="rain")
@@ -122,10 +105,3 @@ def test_a_callback_that_cannot_be_called_is_refused_before_a_model_is_paid():
         task("t", worker, callback=5)
     with pytest.raises(ValueError, match="a callback is a function of one argument, not 'x'"):
         agent(ScriptedLLM(["x"]), step_callback="x")
-
-
-def test_the_class_of_a_model_is_no_model():
-    with pytest.raises(
-        ValueError, match=r"`ScriptedLLM` is a class, not a language model. Write `llm=ScriptedLLM\(...\)`"
-    ):
-        agent(ScriptedLLM)

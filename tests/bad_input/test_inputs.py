@@ -55,13 +55,6 @@ def test_tasks_with_placeholders_and_no_inputs_at_all_warn_and_keep_them(mode: M
     assert "{topic}" in llm.requests[0].text
 
 
-def test_nothing_but_a_name_is_a_placeholder(mode: Mode):
-    llm = ScriptedLLM(["done"])
-    odd = '{topic.__class__} {topic[0]} {0} {} { topic } {"topic": 1} {topic!r} {topic:>9} {{}}'
-    mode.kickoff(about(odd, llm), {"topic": "rain"})
-    assert odd in llm.requests[0].text
-
-
 def test_what_was_inserted_is_not_filled_again(mode: Mode):
     llm = ScriptedLLM(["done"])
     mode.kickoff(about("about {topic}", llm), {"topic": "{secret} {topic}", "secret": "42"})
@@ -101,13 +94,7 @@ def test_an_input_that_cannot_be_kept_is_named(mode: Mode, value: Any, stored: b
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [
-        (True, "True"),
-        (None, "None"),
-        (["a", 1], "['a', 1]"),
-        ({"a": [1]}, "{'a': [1]}"),
-        ("ärger 🌧", "ärger 🌧"),
-    ],
+    [(True, "True"), (None, "None"), (["a", 1], "['a', 1]"), ({"a": [1]}, "{'a': [1]}"), ("ärger 🌧", "ärger 🌧")],
     ids=repr,
 )
 def test_plain_values_are_shown_as_python_writes_them(mode: Mode, value: Any, shown: str):

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 from modes import Mode
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from runtime.parts import agent, asked, crew, task
 
 from crewgraph import LLM, Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.errors import ModelError, NoModelError, OutputInvalid
 from crewgraph.llm.errors import InvalidMessage
-from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 
@@ -51,19 +50,8 @@ class Tides:
 
 
 NO_MODELS: list[Any] = [
-    5,
-    True,
-    b"gpt-4o",
-    object(),
-    Tides(),
-    Tides,
-    str.upper,
-    [],
-    [Tides()],
-    {},
-    {"model": 5},
-    {"temperature": 1},
-]
+    5, True, b"gpt-4o", object(), Tides(), Tides, str.upper, [], [Tides()], {}, {"model": 5}, {"temperature": 1},
+]  # fmt: skip
 FIELDS_OF_AGENTS = ("llm", "function_calling_llm")
 FIELDS_OF_CREWS = ("manager_llm", "function_calling_llm", "planning_llm", "chat_llm")
 
@@ -93,15 +81,10 @@ def test_a_model_that_says_nothing_is_asked_again_and_then_given_up(mode: Mode, 
 
 
 GARBLED = [
-    "Thought: hm",
-    "Action:\nAction Input: {}",
-    "Action: look",
-    "Action: look\nAction Input: not JSON",
-    'Action: look\nAction Input: {"i": "one"}',
-    'Action: look\nAction Input: {"j": 1}',
-    'Action: Look!\nAction Input: {"i": 1',
-    "Action: nothing of the kind\nAction Input: {}",
-]
+    "Thought: hm", "Action:\nAction Input: {}", "Action: look", "Action: look\nAction Input: not JSON",
+    'Action: look\nAction Input: {"i": "one"}', 'Action: look\nAction Input: {"j": 1}',
+    'Action: Look!\nAction Input: {"i": 1', "Action: nothing of the kind\nAction Input: {}",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("native", [False, True], ids=["text", "native"])
@@ -138,70 +121,6 @@ def test_a_model_that_calls_tools_even_when_forced_to_answer_is_given_up(mode: M
     ):
         mode.kickoff(crew(task("a", agent(llm, tools=[look], max_iter=3))))
     assert [bool(request.tools) for request in llm.requests] == [True, True, True, False]
-
-
-class Number(BaseModel):
-    n: int
-
-
-@pytest.mark.parametrize("form", ["output_json", "output_pydantic"])
-def test_json_that_never_fits_keeps_the_text_and_is_reported(mode: Mode, form: str, caplog: pytest.LogCaptureFixture):
-    llm = ScriptedLLM(['{"m": 1}', "no JSON", '{"n": "one"}', "[]"])
-    with record_events() as events:
-        result = mode.kickoff(crew(task("a", agent(llm), **{form: Number})))
-    assert (result.raw, result.pydantic, result.json_dict) == ('{"m": 1}', None, None)
-    assert len(llm.requests) == 4
-    assert "task_output_unstructured" in [event.type for event in events]
-    assert "no structured output, the text is kept" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        '{"n": 3}',
-        '```json\n{"n": 3}\n```',
-        'Sure! Here it is: {"n": 3}. Anything else?',
-        "{'n': 3,}",
-        'Final Answer: {"n": 3}',
-        '[{"n": 1}]\nbut rather\n```\n{"n": 3}\n```',
-    ],
-)
-def test_json_in_whatever_form_is_found_without_asking_again(mode: Mode, written: str):
-    llm = ScriptedLLM([written])
-    assert mode.kickoff(crew(task("a", agent(llm), output_pydantic=Number))).pydantic == Number(n=3)
-
-
-@pytest.mark.parametrize("given", [True, None, "fine", (True, 1, 2), (2, "x"), ("perhaps", "x"), []], ids=repr)
-def test_a_guardrail_that_gives_no_verdict_is_named_with_what_it_gave(mode: Mode, given: Any):
-    def judge(output: Any) -> Any:
-        return given
-
-    with pytest.raises(TypeError, match=r"guardrail `judge` of task `a`: a guardrail returns `\(True, result\)` or"):
-        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrail=judge)))
-
-
-def untold(x: str) -> str:
-    return x
-
-
-@pytest.mark.parametrize("tools", [[1], ["search"], [None], [object()], [untold]])
-def test_what_is_no_tool_is_refused_when_the_agent_or_the_task_is_made(tools: Any):
-    with pytest.raises(ValueError, match=r"is not a tool. Tools are|has no docstring"):
-        agent(None, tools=tools)
-    with pytest.raises(ValueError, match=r"is not a tool. Tools are|has no docstring"):
-        task("a", agent(None), tools=tools)
-
-
-def test_of_two_tools_of_one_name_the_second_gets_a_number(mode: Mode):
-    @tool("look")
-    def other(x: str) -> str:
-        """Look differently."""
-        return x
-
-    llm = ScriptedLLM([ToolUse("look_2", {"x": "there"}), "done"])
-    with pytest.warns(UserWarning, match="is offered as `look_2`"):
-        mode.kickoff(crew(task("a", agent(llm, tools=[look, other]))))
-    assert "Observation: there" in str(llm.requests[1].messages[-1]["content"])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import processes
@@ -18,6 +18,7 @@ import pytest
 from modes import Mode
 from permissions import permissions_hold
 from runtime.parts import agent, crew, task
+from servers.postgres import Postgres
 from typer.testing import CliRunner
 
 from crewgraph import Crew, ScriptedLLM
@@ -25,9 +26,6 @@ from crewgraph.cli.app import app
 from crewgraph.errors import RunError, StorageError
 from crewgraph.flow import Flow, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 UNIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file, and knows other permissions")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import Any, TypedDict, cast
 from uuid import uuid4
 
 import psycopg
@@ -17,10 +17,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from langgraph.graph import START, StateGraph
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from runtime.parts import agent, crew, task
+from servers.postgres import Postgres
 from storage.checkpoints.saver_graphs import on
 from storage.checkpoints.tampering import RUNNING, attacks
 
@@ -28,9 +29,6 @@ from crewgraph import Crew, Flow, ScriptedLLM, listen, start
 from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import SqliteCheckpointer, StrictSerializer, TrustedSerializer
 from crewgraph.storage.checkpoints.strict import strictly_reading
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 Typed = tuple[str, bytes]
 REFUSALS = StorageError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, ConnectionError
@@ -289,11 +287,11 @@ def test_a_saver_that_is_shared_with_another_graph_stays_as_it_is():
 
     saver = Counting()
     serde = saver.serde
-    graph = StateGraph(State)
-    graph.add_node("ulm", lambda state: {"town": Town("Ulm")})
-    graph.add_edge(START, "ulm")
-    graph.add_edge("ulm", END)
-    own = graph.compile(checkpointer=saver)
+
+    def ulm(_: State) -> State:
+        return {"town": Town("Ulm")}
+
+    own = graph_of(State, {"ulm": ulm}, checkpointer=saver)
     own.invoke({}, cast("Any", on("own")))
     worker = agent(ScriptedLLM(["done"], repeat_last=True))
     team = crew(task("first", worker))

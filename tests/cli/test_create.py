@@ -100,16 +100,11 @@ def test_a_name_is_brought_into_the_forms_a_project_needs(given: str, package: s
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("", "no letters"),
-        ("3 pigs", "begins with a digit.*my_3_pigs"),
-        ("class", "a Python keyword.*my_class"),
-        ("json", "a standard library module"),
-        ("crewgraph", "is reserved"),
-        ("团队", "letters from a to z"),
-        ("../up", "is a path.*--path"),
-        ("x" * 300, "too long"),
+        ("", "no letters"), ("3 pigs", "begins with a digit.*my_3_pigs"), ("class", "a Python keyword.*my_class"),
+        ("json", "a standard library module"), ("crewgraph", "is reserved"), ("团队", "letters from a to z"),
+        ("../up", "is a path.*--path"), ("x" * 300, "too long"),
     ],
-)
+)  # fmt: skip
 def test_a_name_that_no_package_can_have_is_refused_with_a_way_out(given: str, message: str):
     with pytest.raises(DefinitionError, match=message):
         ProjectName.of(given)

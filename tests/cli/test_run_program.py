@@ -171,13 +171,10 @@ def test_data_files_are_relative_to_where_it_was_started(python: Python, tmp_pat
 @pytest.mark.parametrize(
     ("last_line", "status", "message"),
     [
-        ("sys.exit(3)", 3, ""),
-        ("sys.exit()", 0, ""),
-        ("sys.exit('so be it')", 1, "so be it\n"),
-        ("raise SystemExit(None)", 0, ""),
-        ("os._exit(7)", 7, ""),
+        ("sys.exit(3)", 3, ""), ("sys.exit()", 0, ""), ("sys.exit('so be it')", 1, "so be it\n"),
+        ("raise SystemExit(None)", 0, ""), ("os._exit(7)", 7, ""),
     ],
-)
+)  # fmt: skip
 def test_exit_codes_are_the_programs_own(python: Python, tmp_path: Path, last_line: str, status: int, message: str):
     write(tmp_path, ends=f"import os, sys\n{last_line}\n")
     done = same(python, "ends.py")
@@ -300,12 +297,7 @@ def test_an_installed_crewai_is_not_used(python: Python, tmp_path: Path):
 
 @pytest.mark.parametrize("runner", [RUN, COMPAT], ids=["run", "compat"])
 def test_a_crewai_that_is_already_imported_is_refused(python: Python, tmp_path: Path, runner: tuple[str, ...]):
-    write(
-        tmp_path,
-        site__in__crewai__in____init__="",
-        site__in__sitecustomize="import crewai",
-        which="print('ran')",
-    )
+    write(tmp_path, site__in__crewai__in____init__="", site__in__sitecustomize="import crewai", which="print('ran')")
     done = python(*runner, "which.py", fresh=True, PYTHONPATH=str(tmp_path / "site"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("Error: `crewai` is already imported (from ")

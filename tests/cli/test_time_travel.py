@@ -189,12 +189,6 @@ def test_a_bad_replay_is_refused(team: Python):
     assert len(read_json(team, "runs")) == 1
 
 
-def test_a_replay_finds_the_only_crew_of_the_folder(team: Python):
-    team("team.py", "first", "rain")
-    done = team(*CREWGRAPH, "replay", "-t", "two")
-    assert (done.returncode, done.stdout) == (0, "[three] by nobody\n")
-
-
 def test_the_outputs_of_no_run_and_of_a_flow_are_refused(team: Python):
     team("team.py", "first", "rain")
     done = team(*CREWGRAPH, "log-tasks-outputs", "x")
@@ -212,11 +206,8 @@ def test_two_runs_are_compared(team: Python):
     team("team.py", "second", "snow", WHO="b")
     comparison = read_json(team, "diff", "first", "second")
     assert (comparison["a"], comparison["b"], comparison["same"], comparison["inputs"]) == (
-        "first",
-        "second",
-        False,
-        {"topic": ["rain", "snow"]},
-    )
+        "first", "second", False, {"topic": ["rain", "snow"]},
+    )  # fmt: skip
     assert [
         (task["task"], task["status"], task["a"]["output"], task["b"]["output"]) for task in comparison["tasks"]
     ] == [(name, "changed", f"[{name}] by a", f"[{name}] by b") for name in ("one", "two", "three")]
@@ -228,9 +219,3 @@ def test_two_runs_are_compared(team: Python):
     done = team(*CREWGRAPH, "diff", "first", "third")
     assert done.returncode == 1 and done.stderr.startswith("Error: there is no run of thread `third`")
     assert team(*CREWGRAPH, "diff", "first").returncode == 2
-
-
-def test_the_help_names_the_commands(python: Python):
-    text = python(*CREWGRAPH, "--help").stdout
-    for command in ("runs", "log-tasks-outputs", "replay", "diff"):
-        assert command in text

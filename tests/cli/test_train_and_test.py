@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import processes
@@ -115,8 +116,11 @@ def test_a_training_that_is_left_says_how_to_continue(tmp_path: Path, ends: str,
         while b"> " not in shown:
             shown += os.read(process.stdout.fileno(), 1000)
         if ends == "Ctrl-C":
-            time.sleep(0.5)  # a signal just before the read would only be seen at the next line
-            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            while process.poll() is None:  # a signal just before the read is only seen at the next line
+                process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(30)
         else:
             os.write(terminal, b"\x04")
         _, errors = process.communicate(timeout=250)

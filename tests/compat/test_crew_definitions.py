@@ -19,11 +19,8 @@ def test_a_crew_is_made_of_its_definition():
     for definition in (given, definitions.CrewDefinition.model_validate(given)):
         made, inputs = load_crew_from_definition(definition)
         assert (made.agents[0].role, made.tasks[0].agent, made.verbose, inputs) == (
-            "Pilot",
-            made.agents[0],
-            True,
-            {"ship": "Ann"},
-        )
+            "Pilot", made.agents[0], True, {"ship": "Ann"},
+        )  # fmt: skip
 
 
 def test_a_manager_of_a_definition_is_none_of_those_who_work():

@@ -114,39 +114,18 @@ assert FlowPersistence is InBase and persist is in_decorators
 def test_star_imports_what_all_lists():
     names = set(run("from crewai import *")) - {"__builtins__"}
     assert names == {
-        "Agent",
-        "BaseLLM",
-        "CheckpointConfig",
-        "ConditionalTask",
-        "Crew",
-        "CrewOutput",
-        "Flow",
-        "Knowledge",
-        "LLM",
-        "LLMGuardrail",
-        "Memory",
-        "PlanningConfig",
-        "Process",
-        "RuntimeState",
-        "Task",
-        "TaskOutput",
-        "Telemetry",
-        "__version__",
-    }
+        "Agent", "BaseLLM", "CheckpointConfig", "ConditionalTask", "Crew", "CrewOutput", "Flow", "Knowledge",
+        "LLM", "LLMGuardrail", "Memory", "PlanningConfig", "Process", "RuntimeState", "Task", "TaskOutput",
+        "Telemetry", "__version__",
+    }  # fmt: skip
     assert {"ChatState", "ConversationConfig", "Flow", "flow_config", "persist"} <= set(
         run("from crewai.flow import *")
     )
     assert {"SkillUsedEvent", "TaskStartedEvent"} <= set(run("from crewai.events import *"))
     assert set(run("from crewai.tools import *")) - {"__builtins__"} == {
-        "BaseTool",
-        "EnvVar",
-        "ToolExecutionFailedError",
-        "ToolFailure",
-        "ToolFailurePolicy",
-        "ToolFailureReason",
-        "ToolFailureRecord",
-        "tool",
-    }
+        "BaseTool", "EnvVar", "ToolExecutionFailedError", "ToolFailure", "ToolFailurePolicy", "ToolFailureReason",
+        "ToolFailureRecord", "tool",
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("surface")

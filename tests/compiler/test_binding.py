@@ -26,7 +26,6 @@ def sources(*tasks: Task) -> dict[str, tuple[str, ...]]:
     return {one.slug: one.sources for one in bound(*tasks)}
 
 
-# ------------------------------------------------------------------------------------------------------- names
 def test_a_task_is_named_after_its_name_else_its_description():
     named = task(WORKER, name="Market Research!", description="Look around")
     unnamed = task(WORKER, description="Write the report\nabout {topic}.")
@@ -38,7 +37,6 @@ def test_names_are_unique_and_none_is_that_of_the_inputs():
     assert [one.slug for one in bound(*tasks)] == ["inputs_2", "a", "a_2", "a_2_2", "task", "count_the_files"]
 
 
-# ---------------------------------------------------------------------------------------------------- contexts
 def test_a_task_without_context_gets_all_earlier_outputs():
     assert sources(step("a"), step("b"), step("c")) == {"a": (), "b": ("a",), "c": ("a", "b")}
 
@@ -56,22 +54,12 @@ def test_an_empty_context_is_no_context(nothing: Any):
 
 def test_asynchronous_tasks_have_no_context_that_they_do_not_name():
     tasks = [
-        step("a"),
-        step("b", async_execution=True),
-        step("c", async_execution=True),
-        step("d"),
+        step("a"), step("b", async_execution=True), step("c", async_execution=True), step("d"),
         step("e", async_execution=True),
-    ]
-    assert sources(*tasks) == {
-        "a": (),
-        "b": (),
-        "c": (),
-        "d": ("a", "b", "c"),
-        "e": (),
-    }
+    ]  # fmt: skip
+    assert sources(*tasks) == {"a": (), "b": (), "c": (), "d": ("a", "b", "c"), "e": ()}
 
 
-# ------------------------------------------------------------------------------------------------------- tools
 def search(query: str) -> str:
     """Search."""
     return query
@@ -101,7 +89,6 @@ def test_the_second_of_two_tools_with_the_same_name_gets_a_number():
     assert one.tools["search_2"].spec["name"] == "search_2"
 
 
-# ---------------------------------------------------------------------------------------------------- refusals
 def refused(crew: Crew) -> str:
     with pytest.raises(CompileError) as caught:
         crew.compile()
@@ -128,9 +115,7 @@ def test_a_crew_changed_to_be_invalid_is_refused_by_its_validators():
     )
 
 
-AGENT: dict[str, Any] = {
-    "from_repository": "x",
-}
+AGENT: dict[str, Any] = {"from_repository": "x"}
 
 
 @pytest.mark.parametrize("name", AGENT)

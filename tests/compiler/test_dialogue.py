@@ -102,7 +102,6 @@ def test_the_context_is_condensed_if_it_is_the_longer_part():
     assert "Count the files" in run.messages()[-1][1]
 
 
-# ------------------------------------------------------------------------------------------------------- bounds
 def refusing(times: int, last: str = "42") -> tuple[list[int], Callable[[list[dict[str, Any]]], Any]]:
     seen: list[int] = []
 

@@ -1,13 +1,11 @@
 """The graphs of sequential crews: their shapes, and how they run."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from compiler.body_runner import agent, always, task
-from langgraph.graph import START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from typing_extensions import TypedDict
 
 import crewgraph.compiler.crew.graph as sequential
@@ -55,36 +53,20 @@ def drawn(*tasks: Task) -> list[str]:
     return [line.strip().rstrip(";") for line in text.splitlines() if "-->" in line or "-.->" in line or "-." in line]
 
 
-# ------------------------------------------------------------------------------------------------------ shapes
 def test_tasks_run_in_order():
-    assert drawn(step("a"), step("b"), step("c")) == [
-        "__start__ --> a",
-        "a --> b",
-        "b --> c",
-        "c --> __end__",
-    ]
+    assert drawn(step("a"), step("b"), step("c")) == ["__start__ --> a", "a --> b", "b --> c", "c --> __end__"]
 
 
 def test_asynchronous_tasks_run_in_parallel_and_the_next_waits_for_all():
     assert drawn(step("a"), beside("b"), beside("c"), step("d")) == [
-        "__start__ --> a",
-        "a --> b",
-        "a --> c",
-        "b --> d",
-        "c --> d",
-        "d --> __end__",
-    ]
+        "__start__ --> a", "a --> b", "a --> c", "b --> d", "c --> d", "d --> __end__",
+    ]  # fmt: skip
 
 
 def test_a_conditional_task_is_a_conditional_edge_to_it_or_past_it():
     assert drawn(step("a"), perhaps("b"), step("c")) == [
-        "__start__ --> a",
-        "a -.-> b",
-        "a -.-> skip\\20b",
-        "b --> c",
-        "skip\\20b --> c",
-        "c --> __end__",
-    ]
+        "__start__ --> a", "a -.-> b", "a -.-> skip\\20b", "b --> c", "skip\\20b --> c", "c --> __end__",
+    ]  # fmt: skip
 
 
 def test_the_graph_of_a_crew_takes_inputs_and_gives_the_outputs_by_task(mode: Mode):
@@ -171,34 +153,16 @@ def test_inputs_that_no_text_names_are_allowed_under_their_key(mode: Mode):
     )
 
 
-def test_a_node_of_a_larger_graph_takes_its_inputs_from_the_state_of_that_graph(mode: Mode):
-    class Larger(TypedDict, total=False):
-        inputs: dict[str, Any]
-        messages: list[str]
-        write: dict[str, Any]
-
-    outer: Any = StateGraph(Larger)
-    outer.add_node("crew", about_topics().compile())
-    outer.add_edge(START, "crew")
-    graph: Any = outer.compile()
-    state = {"inputs": {"topic": "rain", "place": "Brest"}, "messages": ["hi"]}
-    assert mode.invoke(graph, state)["write"]["raw"] == "saw rain"
-
-
 def test_a_state_around_a_crew_that_has_its_input_where_the_crew_writes_is_refused_with_what_to_do(mode: Mode):
     class Larger(TypedDict, total=False):
         write: Any
 
     clerk = agent(always("done"))
     text = Task(name="write", description="{write}", expected_output="A text", agent=clerk)
-    outer: Any = StateGraph(Larger)
-    outer.add_node("crew", Crew(agents=[clerk], tasks=[text]).compile())
-    outer.add_edge(START, "crew")
     with pytest.raises(MissingInput, match="The crew writes its own result to `write`: give the state `inputs`"):
-        mode.invoke(outer.compile(), {"write": "rain"})
+        mode.invoke(graph_of(Larger, {"crew": Crew(agents=[clerk], tasks=[text]).compile()}), {"write": "rain"})
 
 
-# ------------------------------------------------------------------------------------------------------- order
 def echo(messages: list[dict[str, Any]]) -> str:
     """Reply with the context in the prompt, or with a letter if there is none."""
     _, found, context = str(messages[-1]["content"]).partition("Results of earlier tasks:\n")
@@ -230,19 +194,6 @@ def test_a_listed_context_is_reported_in_its_own_order(mode: Mode):
     assert output.raw == "<b\n\n----------\n\na>"
 
 
-def test_asynchronous_tasks_really_run_at_the_same_time(mode: Mode):
-    together = threading.Barrier(3, timeout=10)
-
-    def wait(_: Any) -> str:
-        together.wait()
-        return "met"
-
-    worker = agent(wait)
-    output = mode.kickoff(crew(beside("a", worker), beside("b", worker), beside("c", worker), step("d")))
-    assert raws(output) == ["met", "met", "met", "done"]
-
-
-# ------------------------------------------------------------------------------------------------- conditions
 def test_a_condition_judges_the_output_before_it(mode: Mode):
     seen: list[tuple[str, str]] = []
 
@@ -276,13 +227,6 @@ def test_a_second_condition_judges_the_skipped_output_of_the_first(mode: Mode):
     assert raws(output) == ["done", "", "done"]
 
 
-def test_a_condition_may_wait_for_something(mode: Mode):
-    async def never(output: TaskOutput) -> bool:
-        return False
-
-    assert raws(mode.kickoff(crew(step("a"), perhaps("b", never)))) == ["done", ""]
-
-
 def test_a_failing_condition_fails_the_run_and_is_named(mode: Mode):
     def failing(output: TaskOutput) -> bool:
         raise RuntimeError("boom")
@@ -312,7 +256,6 @@ def test_a_task_that_is_skipped_shows_no_output_of_an_earlier_run(mode: Mode):
     assert conditional.output is None or conditional.output.raw == ""
 
 
-# -------------------------------------------------------------------------------------------------------- size
 def test_compiling_a_thousand_tasks_needs_few_schemas_and_no_more_than_a_node_per_task(monkeypatch: pytest.MonkeyPatch):
     sizes: list[int] = []
 

@@ -42,7 +42,6 @@ def answered(run: BodyRun) -> str:
     return run.result["raw"]
 
 
-# ------------------------------------------------------------------------------------------------- sent back
 def test_an_accepted_output_is_the_result_at_once():
     run = run_task(guarded("good", guardrail=accepts("good")))
     assert answered(run) == "good"
@@ -75,17 +74,6 @@ def test_after_guardrail_max_retries_refusals_the_task_fails():
     assert isinstance(caught.value, ValueError)
 
 
-def test_a_guardrail_may_wait_for_something(mode: Mode):
-    async def judge(output: TaskOutput) -> tuple[bool, Any]:
-        return output.raw == "good", output.raw
-
-    worked_on = guarded("bad", "good", guardrail=judge)
-    assert worked_on.agent is not None
-    crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
-    assert mode.kickoff(crew).raw == "good"
-
-
-# ------------------------------------------------------------------------------------------- several guardrails
 def test_guardrails_judge_in_order_each_what_the_one_before_let_through():
     seen: list[str] = []
 
@@ -110,7 +98,6 @@ def test_the_one_that_refused_is_named_among_several():
         run_task(guarded("a", "b", guardrails=[accepts("a"), accepts("c")], guardrail_max_retries=1))
 
 
-# --------------------------------------------------------------------------------------- what a guardrail gives
 def test_a_text_replaces_the_output_and_is_given_its_structure_again():
     replaced: Judge = lambda output: (True, '{"x": 2}')  # noqa: E731
     run = run_task(guarded('{"x": 1}', guardrail=replaced, output_pydantic=Point))
@@ -164,7 +151,6 @@ def test_a_guardrail_that_raises_fails_the_task():
     assert caught.value.__notes__ == ["in task `Count the files` of agent `Clerk`"]
 
 
-# -------------------------------------------------------------------------------- with a structure that fails
 def test_an_answer_without_its_structure_is_a_refused_attempt():
     calls: list[str] = []
 
@@ -186,7 +172,6 @@ def test_a_replacement_without_structure_keeps_its_text_with_a_warning(caplog: p
     assert "no structured output, the text is kept: it holds no JSON" in caplog.text
 
 
-# ------------------------------------------------------------------------------------------------- events
 def test_every_verdict_emits_events(mode: Mode):
     messages: list[tuple[Any, ...]] = []
     worked_on = guarded("bad", "good", guardrail=accepts("good"))
@@ -204,11 +189,8 @@ def test_every_verdict_emits_events(mode: Mode):
 
         mode.kickoff(crew)
     assert messages == [
-        ("started", 0),
-        ("completed", False, "`bad` is wrong", 0),
-        ("started", 1),
-        ("completed", True, None, 1),
-    ]
+        ("started", 0), ("completed", False, "`bad` is wrong", 0), ("started", 1), ("completed", True, None, 1),
+    ]  # fmt: skip
 
 
 def test_a_refusal_is_shown_on_the_console_where_the_crew_is_verbose(mode: Mode, capsys: pytest.CaptureFixture[str]):

@@ -8,14 +8,7 @@ from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.agent.protocol import (
-    Action,
-    Actions,
-    FinalAnswer,
-    Malformed,
-    final_text,
-    parse_reply,
-)
+from crewgraph.compiler.agent.protocol import Action, Actions, FinalAnswer, Malformed, final_text, parse_reply
 from crewgraph.core.messages import Content, Reply, ToolRequest
 
 
@@ -43,7 +36,6 @@ def answer(text: str, *, tools: bool = True) -> str:
     return found.output
 
 
-# ------------------------------------------------------------------------------------------------ native calls
 def test_native_calls_are_taken_in_order_with_their_ids():
     found = parse_reply(reply("Let me look.", call("a", {"q": 1}, "x"), call("b", "no json", "y")), tools_offered=True)
     assert found == Actions(
@@ -59,7 +51,6 @@ def test_native_calls_win_over_whatever_the_text_says():
     assert found.actions[0].tool == "search"
 
 
-# ------------------------------------------------------------------------------------------------ the protocol
 def test_a_thought_an_action_and_its_input():
     found = parsed('Thought: I look it up.\nAction: search\nAction Input: {"q": "rain"}')
     assert found == Actions(
@@ -165,15 +156,10 @@ def test_an_answer_before_an_action_is_the_answer():
 @pytest.mark.parametrize(
     "text",
     [
-        "my final answer: is a phrase here",
-        "Actions: speak louder than words",
-        "Action items: none",
-        "An Action: plan",
-        "The observation: it rains",
-        "Call to action: vote",
-        "| Action: | Input |",
+        "my final answer: is a phrase here", "Actions: speak louder than words", "Action items: none",
+        "An Action: plan", "The observation: it rains", "Call to action: vote", "| Action: | Input |",
     ],
-)
+)  # fmt: skip
 def test_text_that_merely_holds_the_words_is_an_answer(text: str):
     assert answer(text) == text
 

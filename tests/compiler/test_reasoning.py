@@ -81,15 +81,10 @@ def test_forms_of_a_plan_that_is_ready(reply: str, plan: str):
 @pytest.mark.parametrize(
     "reply",
     [
-        "Do it.",
-        "It is ready when it is ready.",
-        "NOT READY",
-        "NOT-READY",
-        '{"plan": "x", "ready": false}',
-        '{"plan": 1}',
-        "[]",
+        "Do it.", "It is ready when it is ready.", "NOT READY", "NOT-READY", '{"plan": "x", "ready": false}',
+        '{"plan": 1}', "[]",
     ],
-)
+)  # fmt: skip
 def test_forms_of_a_plan_that_is_not(reply: str):
     assert run_task(planning(reply, READY, "7")).effects.count("model") == 3
 
@@ -119,7 +114,6 @@ def test_tools_are_known_to_the_plan():
     assert "Your tools: none" in user_prompt(run_task(planning(READY, "7")), 0)
 
 
-# -------------------------------------------------------------------------------------------------------- dates
 def test_the_date_is_added_to_the_task():
     run = run_task(task(agent("42", inject_date=True)))
     today = BOOK.slice("current_date", date=date.today().isoformat())

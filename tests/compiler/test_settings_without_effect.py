@@ -35,14 +35,9 @@ CREW: dict[str, Any] = {
     "manager_agent": Agent(role="boss", goal="g", backstory="b"),
 }
 AGENT: dict[str, Any] = {
-    "embedder": {"provider": "openai"},
-    "knowledge_config": {"results_limit": 2},
-    "knowledge_storage": "kept",
-    "max_tokens": 10,
-    "callbacks": [print],
-    "code_execution_mode": "unsafe",
-    "guardrail": "It is short.",
-}
+    "embedder": {"provider": "openai"}, "knowledge_config": {"results_limit": 2}, "knowledge_storage": "kept",
+    "max_tokens": 10, "callbacks": [print], "code_execution_mode": "unsafe", "guardrail": "It is short.",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CREW)

@@ -49,9 +49,7 @@ class Stream:
             self.closed.append("inner")
 
 
-def test_a_stream_that_nobody_holds_any_more_is_closed_when_the_collector_is_through(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_stream_that_nobody_holds_any_more_is_closed_when_the_collector_is_through(monkeypatch: pytest.MonkeyPatch):
     reported, report_other = list[Any](), sys.unraisablehook
 
     def report(unraisable: Any) -> None:

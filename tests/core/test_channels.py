@@ -11,22 +11,11 @@ from crewgraph.core.channels import ResultChannel
 @pytest.mark.parametrize(
     "value",
     [
-        None,
-        True,
-        1,
-        0.5,
-        "",
-        "text",
-        "a\0b",
-        float("inf"),
-        [1],
-        {},
-        {"a": 1},
-        {"$boxed": "a"},
+        None, True, 1, 0.5, "", "text", "a\0b", float("inf"), [1], {}, {"a": 1}, {"$boxed": "a"},
         {"$boxed": {"$boxed": "a\0b"}},
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_a_value_is_the_same_after_a_checkpoint(value: Any):
     channel = ResultChannel(Any)
     assert channel.from_checkpoint(channel.checkpoint()).checkpoint() is MISSING

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.base import id as source
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from servers.postgres import Postgres
 
 from crewgraph import Agent, Crew, PendingCrew, ScriptedLLM, Task, ToolUse
@@ -138,11 +137,7 @@ def step(state: State) -> State:
 
 
 def counting(saver: Any) -> Any:
-    graph = StateGraph(State)
-    graph.add_node("step", step)
-    graph.add_edge(START, "step")
-    graph.add_edge("step", END)
-    return _Graph(**vars(graph.compile(checkpointer=saver)))
+    return _Graph(**vars(graph_of(State, {"step": step}, checkpointer=saver)))
 
 
 AT: Any = {"configurable": {"thread_id": "t"}}
@@ -164,11 +159,8 @@ def test_an_edit_and_a_fork_under_another_clock_are_the_latest(mode: Mode, saver
 
 
 def test_plain_langgraph_graphs_on_our_saver_follow_the_latest(process: Elsewhere, tmp_path: Path):
-    graph = StateGraph(State)
-    graph.add_node("step", step)
-    graph.add_edge(START, "step")
     with closing(SqliteCheckpointer(tmp_path / "runs.db")) as saver:
-        compiled = graph.compile(checkpointer=saver)
+        compiled = graph_of(State, {"step": step}, checkpointer=saver)
         for number, offset in enumerate([0, -_HOURS, _HOURS, -2 * _HOURS]):
             process.begin(offset)
             compiled.invoke({"steps": number * 10}, AT)

@@ -8,7 +8,7 @@ from core.parts import Counting, ask, at, chain, said, use
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, RetryPolicy, interrupt
-from modes import Mode
+from modes import Mode, graph_of
 
 from crewgraph.core.effects import Ask, Body, Call, EffectFailed, ModelCall, Notify, Scope, Together
 from crewgraph.core.plain import NotPlain
@@ -389,13 +389,9 @@ def test_a_graph_that_keeps_nothing_is_refused_inside_one_that_does(mode: Mode):
     inner = chain(("task", body), stored=False, checkpointer=False)
     assert mode.invoke(inner, {"outputs": {}}) == {"outputs": {}}
     from core.parts import State
-    from langgraph.graph import START, StateGraph
 
-    outer: Any = StateGraph(State)
-    outer.add_node("inner", inner)
-    outer.add_edge(START, "inner")
     with pytest.raises(CompileError, match="`checkpointer=False` runs inside a graph that has a checkpointer"):
-        mode.invoke(outer.compile(checkpointer=InMemorySaver()), {"outputs": {}}, at())
+        mode.invoke(graph_of(State, {"inner": inner}, checkpointer=InMemorySaver()), {"outputs": {}}, at())
 
 
 def test_the_digest_of_a_model_call_covers_model_tools_and_every_message():

@@ -69,10 +69,7 @@ DATA: list[tuple[Any, Any]] = [
     (ValueError("bad"), "bad"),
     ("lone \udce9 half", "lone � half"),
     ("{x.__class__}", "{x.__class__}"),
-    (
-        {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
-        {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
-    ),
+    ({"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]}, {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]}),
 ]
 
 
@@ -85,11 +82,7 @@ def test_values_become_plain_data(value: Any, data: Any):
 
 def test_models_and_dataclasses_become_dicts_and_keep_secrets():
     assert plain([Hit(Page(url="u", when=date(2024, 1, 2)))]) == [
-        {
-            "page": {"url": "u", "when": "2024-01-02", "key": "**********"},
-            "scores": [1.0, 0.5],
-            "tags": ["a", "b"],
-        }
+        {"page": {"url": "u", "when": "2024-01-02", "key": "**********"}, "scores": [1.0, 0.5], "tags": ["a", "b"]}
     ]
 
 

@@ -45,33 +45,19 @@ def test_the_names_of_the_private_keys():
     used: dict[str, str] = {
         name: getattr(pregel, name)
         for name in (
-            "LENT_SAVER",
-            "_REPLAY",
-            "_DURABILITY",
-            "_TASK",
-            "_READ",
-            "_RESUMING",
-            "_SCRATCHPAD",
-            "_RUNTIME",
-            "_CALL",
-            "_NAMESPACE",
-            "_MAP",
-            "_THREAD",
-            "_CHECKPOINT",
-            "_INPUT",
-            "_QUESTION",
-            "_RESUME",
-            "_RESUME_MAP",
-            "_SEND",
+            "LENT_SAVER", "_REPLAY", "_DURABILITY", "_TASK", "_READ", "RESUMING", "_SCRATCHPAD", "_RUNTIME",
+            "_CALL", "_NAMESPACE", "_MAP", "_THREAD", "_CHECKPOINT", "_INPUT", "_QUESTION", "_RESUME",
+            "_RESUME_MAP", "_OF_THE_RUN", "_SEND",
         )
-    }
+    }  # fmt: skip
     assert used == {
         "_REPLAY": _constants.CONFIG_KEY_REPLAY_STATE,
         "LENT_SAVER": _constants.CONFIG_KEY_CHECKPOINTER,
         "_DURABILITY": _constants.CONFIG_KEY_DURABILITY,
         "_TASK": _constants.CONFIG_KEY_TASK_ID,
         "_READ": _constants.CONFIG_KEY_READ,
-        "_RESUMING": _constants.CONFIG_KEY_RESUMING,
+        "RESUMING": _constants.CONFIG_KEY_RESUMING,
+        "_OF_THE_RUN": _constants.NULL_TASK_ID,
         "_SCRATCHPAD": _constants.CONFIG_KEY_SCRATCHPAD,
         "_RUNTIME": _constants.CONFIG_KEY_RUNTIME,
         "_CALL": _constants.CONFIG_KEY_CALL,

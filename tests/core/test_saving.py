@@ -112,15 +112,9 @@ def _fails(builder: Any) -> None:
 
 
 _GRAPHS: dict[str, Callable[[Any], None]] = {
-    "chain": _chain,
-    "parallel nodes": _fan,
-    "sends": _sends,
-    "a question": _asks,
-    "commands": _goes,
-    "a loop": _loops,
-    "a nested graph": _nested,
-    "a failing node": _fails,
-}
+    "chain": _chain, "parallel nodes": _fan, "sends": _sends, "a question": _asks, "commands": _goes,
+    "a loop": _loops, "a nested graph": _nested, "a failing node": _fails,
+}  # fmt: skip
 
 
 def _graph(shape: str, saver: Any, *, inline: bool = True) -> Any:

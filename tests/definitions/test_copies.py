@@ -37,7 +37,6 @@ def made(**more: Any) -> Crew:
     return Crew(agents=[first, second], tasks=[one, two, three], name="pair", **more)
 
 
-# ---------------------------------------------------------------------------------------------------- agents
 def test_an_agent_is_copied_with_what_it_works_with():
     agent = made().agents[0]
     agent.crew = object()
@@ -66,7 +65,6 @@ def test_a_custom_class_stays_one_with_private_state_anew():
     assert (copied.level, copied.count()) == (5, 1)
 
 
-# ----------------------------------------------------------------------------------------------------- tasks
 def test_a_task_is_copied_with_its_agent_by_role_and_its_context_by_key():
     crew = made()
     one, two, _ = crew.tasks
@@ -93,7 +91,6 @@ def test_a_task_is_copied_as_its_author_wrote_it_and_as_not_done():
     assert (copied.output, copied.start_time, copied.processed_by_agents) == (None, None, set())
 
 
-# ------------------------------------------------------------------------------------------------------ crews
 def test_a_crew_is_copied_with_agents_and_tasks_of_its_own(mode: Mode):
     with SqliteCheckpointer(":memory:") as saver:
         crew = made(task_callback=reported, before_kickoff_callbacks=[reported], checkpointer=saver)
@@ -134,7 +131,6 @@ def test_a_task_of_another_crew_stays_in_the_context():
     assert copied.tasks[0].context == [outside]
 
 
-# --------------------------------------------------------------------------------------- pydantic's and Python's own
 COPIES: dict[str, Callable[[Any], Any]] = {
     "model_copy": lambda definition: definition.model_copy(),
     "model_copy deep": lambda definition: definition.model_copy(deep=True),

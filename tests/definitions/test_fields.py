@@ -33,19 +33,10 @@ TABLE: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "fields.j
 CLASSES: dict[str, type[BaseModel]] = {
     cls.__name__: cls
     for cls in (
-        Agent,
-        BaseAgent,
-        ConditionalTask,
-        Crew,
-        CrewOutput,
-        Fingerprint,
-        GuardrailResult,
-        SecurityConfig,
-        Task,
-        TaskOutput,
-        UsageMetrics,
+        Agent, BaseAgent, ConditionalTask, Crew, CrewOutput, Fingerprint, GuardrailResult, SecurityConfig, Task,
+        TaskOutput, UsageMetrics,
     )
-}
+}  # fmt: skip
 
 TEXTS = "the texts of the prompts are a crew's and an agent's, not a field of each task"
 DIFFERENT: dict[tuple[str, str], str] = {
@@ -90,14 +81,9 @@ def test_what_differs_from_1_2_1_really_differs():
 
 def test_fields_of_crews_that_the_specification_alone_has_are_there():
     nothing = (
-        "contextual_memory",
-        "cache_handler",
-        "rpm_controller",
-        "inputs",
-        "planning_tasks",
-        "training",
+        "contextual_memory", "cache_handler", "rpm_controller", "inputs", "planning_tasks", "training",
         "training_data",
-    )
+    )  # fmt: skip
     assert [written(Crew, name) for name in nothing] == ["False", "None", "None", "{}", "[]", "False", "{}"]
     assert (written(Crew, "i18n"), written(Crew, "respect_context_window")) == ("I18N()", "True")
 

@@ -1,7 +1,5 @@
 """Keywords: given one by one, in `config=`, or unknown."""
 
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +26,6 @@ def having(given: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {**given, **more}
 
 
-# ---------------------------------------------------------------------------------------------------- unknown
 def test_an_unknown_keyword_is_accepted_and_reported_with_the_nearest_name_at_the_line_that_gave_it():
     with pytest.warns(UnknownKeyword) as caught:
         Task(**having(TASK, contxt=[]))
@@ -104,21 +101,9 @@ def test_an_embedder_without_a_known_provider_is_refused_at_once():
     assert Agent(**AGENT, embedder={"provider": "Custom", "config": {}}).embedder is not None
 
 
-# --------------------------------------------------------------------------------------------------- identity
 def test_keys_are_those_of_crewai_and_the_same_in_every_process():
     agent = Agent(role="r", goal="g", backstory="b")
     assert agent.key == "972e0b87888f709270fc8893aa3d763e"
     assert Task(description="a {x}", expected_output="e").key == "f55dbff283aaaa245ed7876630e262d7"
     task = Task(description="one", expected_output="e", agent=agent)
     assert Crew(agents=[agent], tasks=[task]).key == "7851d07ebe4dc6e3d1cd33a9abb35112"
-
-
-def test_declaring_a_crew_loads_neither_langgraph_nor_langchain():
-    program = (
-        "import sys; from crewgraph import Agent, Crew, Task\n"
-        "a = Agent(role='r', goal='g', backstory='b', llm='openai/gpt-4o')\n"
-        "Crew(agents=[a], tasks=[Task(description='d', expected_output='e', agent=a)])\n"
-        "print([m for m in ('langgraph', 'langchain_core', 'openai', 'rich', 'numpy') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -10,15 +10,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, ValidationError, computed_field
 
-from crewgraph import (
-    Agent,
-    Crew,
-    CrewOutput,
-    ScriptedLLM,
-    Task,
-    TaskOutput,
-    UsageMetrics,
-)
+from crewgraph import Agent, Crew, CrewOutput, ScriptedLLM, Task, TaskOutput, UsageMetrics
 
 
 class Point(BaseModel):
@@ -30,7 +22,6 @@ def output(**fields: Any) -> TaskOutput:
     return TaskOutput(**given)
 
 
-# ------------------------------------------------------------------------------------------------------- forms
 def test_an_output_reads_as_its_model_else_its_dict_else_its_text():
     assert str(output(pydantic=Point(x=1), json_dict={"y": 2})) == "x=1"
     assert str(output(json_dict={"y": 2})) == "{'y': 2}"
@@ -63,24 +54,6 @@ def test_a_crews_output_is_read_by_field_from_the_model_then_from_the_dict():
         CrewOutput(raw="r")["raw"]
 
 
-def test_usage_adds_up():
-    total = UsageMetrics()
-    total.add_usage_metrics(UsageMetrics(prompt_tokens=3, completion_tokens=2, total_tokens=5, successful_requests=1))
-    total.add_usage_metrics(
-        UsageMetrics(prompt_tokens=1, cached_prompt_tokens=1, total_tokens=1, successful_requests=1)
-    )
-    assert total.model_dump() == {
-        "total_tokens": 6,
-        "prompt_tokens": 4,
-        "cached_prompt_tokens": 1,
-        "completion_tokens": 2,
-        "reasoning_tokens": 0,
-        "cache_creation_tokens": 0,
-        "successful_requests": 2,
-    }
-
-
-# -------------------------------------------------------------------------------------------------- plain data
 class Colour(Enum):
     RED = "red"
 

@@ -73,14 +73,9 @@ def fill_the_texts_for_all_runs(crew: Any, agent: Any, task: Any) -> None:
 
 
 CHANGES = [
-    append_an_agent,
-    remove_a_task,
-    replace_a_tool_in_place,
-    fill_a_dict,
-    become_another_class,
-    write_a_text,
+    append_an_agent, remove_a_task, replace_a_tool_in_place, fill_a_dict, become_another_class, write_a_text,
     fill_the_texts_for_all_runs,
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -49,10 +49,7 @@ def test_fingerprints_come_back_from_plain_data():
     ("metadata", "problem"),
     [
         ({"a": {"b": {"c": 1}}}, "`a.b` is a dict, and only values of the first level may be dicts. Flatten it."),
-        (
-            {"a": "x" * 9_992},
-            "it has 10,001 characters as text, and 10,000 are allowed. Store the rest elsewhere.",
-        ),
+        ({"a": "x" * 9_992}, "it has 10,001 characters as text, and 10,000 are allowed. Store the rest elsewhere."),
         ({1: "x"}, "the key 1 is not a string."),
         ({"a": {2: "x"}}, "the key 2 in `a` is not a string."),
     ],

@@ -16,13 +16,6 @@ def poem(**fields: Any) -> tuple[Crew, Task]:
     return Crew(agents=[poet], tasks=[task], checkpointer=False), task
 
 
-def test_a_task_shows_the_filled_text_after_a_run_and_keeps_the_template(mode: Mode):
-    crew, task = poem()
-    mode.kickoff(crew, {"topic": "rain", "lines": 4})
-    assert (task.description, task.expected_output) == ("Write about rain", "4 lines")
-    assert (task.template("description"), task.template("expected_output")) == ("Write about {topic}", "{lines} lines")
-
-
 def test_each_run_fills_the_template_anew(mode: Mode):
     crew, task = poem()
     for topic in ("rain", "snow"):
@@ -32,12 +25,6 @@ def test_each_run_fills_the_template_anew(mode: Mode):
     assert task.description == "Write about snow"
     assert task.agent is not None
     assert (task.agent.role, task.agent.template("role")) == ("Poet of snow", "Poet of {topic}")
-
-
-def test_what_was_filled_in_is_not_filled_again(mode: Mode):
-    crew, task = poem()
-    mode.kickoff(crew, {"topic": "{lines} {topic}", "lines": 4})
-    assert task.description == "Write about {lines} {topic}"
 
 
 def test_runs_at_the_same_time_never_take_anothers_text_for_the_template():

@@ -49,7 +49,6 @@ def messages(make: Callable[[], Any]) -> list[str]:
     return [error["msg"].removeprefix("Value error, ") for error in caught.value.errors()]
 
 
-# ------------------------------------------------------------------------------------------------------- crews
 def test_a_crew_with_neither_agents_nor_tasks_is_refused():
     assert refused(lambda: Crew()) == [("missing_keys", ())]
     assert refused(lambda: Crew(agents=[], tasks=[])) == [("missing_keys", ())]
@@ -143,11 +142,8 @@ def test_several_faults_are_reported_at_once_each_with_its_code_and_a_remedy():
         )
 
     assert [code for code, _ in refused(make)] == [
-        "missing_agent_in_task",
-        "async_task_count",
-        "invalid_first_task",
-        "invalid_async_conditional_task",
-    ]
+        "missing_agent_in_task", "async_task_count", "invalid_first_task", "invalid_async_conditional_task",
+    ]  # fmt: skip
     assert all(text.count(". ") >= 1 and text.endswith(".") for text in messages(make))
 
 
@@ -164,13 +160,10 @@ def test_an_id_is_made_not_given(make: Callable[[], Any]):
 @pytest.mark.parametrize(
     ("path", "stored"),
     [
-        ("report.md", "report.md"),
-        ("out/report.md", "out/report.md"),
-        ("{topic}/report.md", "{topic}/report.md"),
-        ("a b.md", "a b.md"),
-        ("a..b.md", "a..b.md"),
+        ("report.md", "report.md"), ("out/report.md", "out/report.md"),
+        ("{topic}/report.md", "{topic}/report.md"), ("a b.md", "a b.md"), ("a..b.md", "a..b.md"),
     ],
-)
+)  # fmt: skip
 def test_an_output_file_lies_below_the_working_directory(path: str, stored: str):
     assert task(output_file=path).output_file == stored
 
@@ -238,7 +231,6 @@ def test_a_single_agent_task_or_tool_in_place_of_a_list_is_refused_in_a_line_for
         ]
 
 
-# -------------------------------------------------------------------------------------------------- guardrails
 def pair(output: Any) -> tuple[bool, Any]:
     return True, output
 
@@ -268,8 +260,7 @@ class Judge:
 
 
 @pytest.mark.parametrize(
-    "guardrail",
-    [pair, waiting, with_default, untyped, anything, Judge(), Judge().method, "Be kind"],
+    "guardrail", [pair, waiting, with_default, untyped, anything, Judge(), Judge().method, "Be kind"]
 )
 def test_a_guardrail_is_a_function_of_the_output_or_a_text(guardrail: Any):
     assert task(guardrail=guardrail).all_guardrails == [guardrail]

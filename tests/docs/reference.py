@@ -14,11 +14,7 @@ __all__ = ["CLASSES", "load_class", "member", "public_names"]
 _DEFINITIONS = "crewgraph.definitions"
 
 CLASSES: dict[str, tuple[str, ...]] = {
-    "agent": (
-        "crewgraph.agent.BaseAgent",
-        "crewgraph.agent.Agent",
-        f"{_DEFINITIONS}.agent.planning.PlanningConfig",
-    ),
+    "agent": ("crewgraph.agent.BaseAgent", "crewgraph.agent.Agent", f"{_DEFINITIONS}.agent.planning.PlanningConfig"),
     "task": ("crewgraph.task.Task", "crewgraph.task.ConditionalTask"),
     "crew": ("crewgraph.crew.Crew",),
     "flow": ("crewgraph.flow.flow.Flow",),

@@ -208,6 +208,9 @@ class Point(NamedTuple):
     """The mode in which it is called, where it is not called in both."""
 
 
+OWN_MODEL = kicked(lambda kinds: crew_of(kinds, llm=kinds(OwnModel)("own")))
+CACHED = kicked(lambda kinds: with_tool(kinds, agent={"cache_handler": kinds(CacheHandler)()}))
+WORDED = kicked(lambda kinds: crew_of(kinds, agent={"i18n": kinds(I18N)()}))
 POINTS = [
     Point(Task, "execute_sync", "agent=Agent, context=str, tools=list", kicked(crew_of)),
     Point(Task, "aexecute_sync", "agent=Agent, context=str, tools=list", kicked(crew_of)),
@@ -229,49 +232,21 @@ POINTS = [
     Point(Crew, "kickoff_async", "inputs=dict", by_method("kickoff_for_each_async")),
     Point(Crew, "akickoff", "inputs=dict", by_method("akickoff_for_each")),
     Point(ConditionalTask, "should_execute", "TaskOutput", kicked(with_condition)),
-    Point(
-        OwnModel,
-        "call",
-        "list, from_task=Task, from_agent=Agent",
-        kicked(lambda kinds: crew_of(kinds, llm=kinds(OwnModel)("own"))),
-    ),
-    Point(
-        OwnModel,
-        "acall",
-        "list, from_task=Task, from_agent=Agent",
-        kicked(lambda kinds: crew_of(kinds, llm=kinds(OwnModel)("own"))),
-        only="async",
-    ),
-    Point(
-        OwnModel,
-        "supports_function_calling",
-        "",
-        kicked(lambda kinds: crew_of(kinds, llm=kinds(OwnModel)("own"))),
-    ),
+    Point(OwnModel, "call", "list, from_task=Task, from_agent=Agent", OWN_MODEL),
+    Point(OwnModel, "acall", "list, from_task=Task, from_agent=Agent", OWN_MODEL, only="async"),
+    Point(OwnModel, "supports_function_calling", "", OWN_MODEL),
     Point(Depth, "_run", "port=str", kicked(with_tool), "12 m"),
     Point(Depth, "_arun", "port=str", kicked(with_tool), "12 m", only="async"),
-    Point(
-        CacheHandler,
-        "read",
-        "str, str",
-        kicked(lambda kinds: with_tool(kinds, agent={"cache_handler": kinds(CacheHandler)()})),
-        "12 m",
-    ),
-    Point(
-        CacheHandler,
-        "add",
-        "str, str, str",
-        kicked(lambda kinds: with_tool(kinds, agent={"cache_handler": kinds(CacheHandler)()})),
-        "12 m",
-    ),
+    Point(CacheHandler, "read", "str, str", CACHED, "12 m"),
+    Point(CacheHandler, "add", "str, str, str", CACHED, "12 m"),
     Point(
         RPMController,
         "check_or_wait",
         "",
         kicked(lambda kinds: crew_of(kinds, rpm_controller=kinds(RPMController)(max_rpm=9))),
     ),
-    Point(I18N, "slice", "str", kicked(lambda kinds: crew_of(kinds, agent={"i18n": kinds(I18N)()}))),
-    Point(I18N, "retrieve", "str, str", kicked(lambda kinds: crew_of(kinds, agent={"i18n": kinds(I18N)()}))),
+    Point(I18N, "slice", "str", WORDED),
+    Point(I18N, "retrieve", "str, str", WORDED),
     Point(OwnConverter, "to_pydantic", "", structured, "time='noon'"),
     Point(ShortTermMemory, "search", "str", remembered),
     Point(ShortTermMemory, "save", "value=str, metadata=dict", remembered),
@@ -332,7 +307,6 @@ def test_a_version_of_the_users_own_is_called_with_crewais_arguments(
     assert seen and seen[0] == point.given
 
 
-# ------------------------------------------------------------------------------------------------- LLM, patched
 def patched(answer: str) -> Any:
     def call(self: LLM, messages: Any, *args: Any, **words: Any) -> str:
         return f"{answer} of {self.model}"
@@ -362,7 +336,6 @@ def test_a_patch_counts_from_when_it_is_there_to_when_it_is_gone(mode: Mode):
     assert call.call_args.kwargs == {"from_task": crew.tasks[0], "from_agent": crew.agents[0]}
 
 
-# --------------------------------------------------------------------------------------- nothing is lost of a run
 class Loud(Agent):
     """An agent in the way of programs: it notes, calls ours, and changes the answer."""
 

@@ -31,7 +31,6 @@ def opened(server: OpenAIServer, **more: Any) -> ChatOpenAI:
     return ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), **more)
 
 
-# ----------------------------------------------------------------------------------------------------- models
 def _helping(model: Any) -> Crew:
     worker = agent(model, function_calling_llm=model)
     return crew(task("it", worker), chat_llm=model, function_calling_llm=model)
@@ -86,7 +85,6 @@ def test_ours_is_asked_as_theirs_and_is_a_part_of_a_chain(mode: Mode):
         assert (first | (model | StrOutputParser())).invoke("noon") == "echo: say NOON"
 
 
-# ------------------------------------------------------------------------------------------------------ tools
 @langchain_tool(response_format="content_and_artifact")
 def measured(port: str) -> tuple[str, dict[str, int]]:
     """The depth of a port, with what was measured."""
@@ -95,9 +93,7 @@ def measured(port: str) -> tuple[str, dict[str, int]]:
 
 @langchain_tool
 def recorded(
-    port: str,
-    by: Annotated[str, InjectedToolArg] = "nobody",
-    call: Annotated[str, InjectedToolCallId] = "",
+    port: str, by: Annotated[str, InjectedToolArg] = "nobody", call: Annotated[str, InjectedToolCallId] = ""
 ) -> str:
     """The depth of a port, for whom it may concern."""
     return f"{port} for {by}, {call[:5]}"
@@ -123,13 +119,11 @@ by_schema = StructuredTool(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (measured, "Brest is deep"),
-        (recorded, "Brest for nobody, call_"),
-        (awaited, "Brest, awaited"),
+        (measured, "Brest is deep"), (recorded, "Brest for nobody, call_"), (awaited, "Brest, awaited"),
         (by_schema, "Brest, by schema"),
     ],
     ids=lambda one: getattr(one, "name", ""),
-)
+)  # fmt: skip
 def test_a_tool_of_any_of_their_kinds_is_used(given: LangChainTool, said: str, mode: Mode):
     model = ScriptedLLM([ToolUse(given.name, {"port": "Brest"}), "done"])
     assert mode.kickoff(crew(task("it", agent(model, tools=[given])))).raw == "done"
@@ -166,7 +160,6 @@ def test_our_tools_are_bound_to_their_models():
     assert [one["args"] for one in asked.tool_calls] == [{"port": "Brest"}]
 
 
-# ---------------------------------------------------------------------------------- crews, agents and flows in chains
 class Tides(Flow[dict[str, Any]]):
     @start()
     def look(self) -> str:
@@ -211,7 +204,6 @@ def test_a_kickoff_is_a_step_of_a_chain(mode: Mode):
     assert found == ["noon", "noon", "high water in Brest", "noon"]
 
 
-# -------------------------------------------------------------------------------------------------- knowledge
 def test_their_retrievers_stores_and_documents_are_knowledge(mode: Mode):
     store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
     store.add_documents([Document("High water is at noon.")])

@@ -1,3 +1,4 @@
+# pyright: basic
 """Every extension point that takes a function, or an object with methods: what may be async is awaited.
 
 Each gets an async function in sync runs, in async runs, and in sync runs inside a running event loop; and one that returns
@@ -93,6 +94,8 @@ class Use:
 
     def kind_of(self, base: Any, **methods: Callable[..., Any]) -> Any:
         """Return a subclass with these methods."""
+        for name, method in methods.items():
+            method.__name__ = name
         return type(f"Own{getattr(base, '__name__', '')}", (base,), {k: self.fn(m) for k, m in methods.items()})
 
     def run(self, work: Callable[[], Any], awork: Callable[[], Any]) -> Any:
@@ -145,29 +148,22 @@ def using(name: str, **args: Any) -> list[str]:
 
 @point
 def guardrail_of_a_task(use: Use) -> None:
-    def check(output: Any) -> Any:
-        return (True, f"{output.raw}!")
-
-    assert use.crew(crew_of(guardrail=use.fn(check))).raw == "six!"
+    assert use.crew(crew_of(guardrail=use.fn(lambda output: (True, f"{output.raw}!")))).raw == "six!"
 
 
 @point
 def guardrail_of_an_agent(use: Use) -> None:
-    def check(output: Any) -> Any:
-        return (True, f"{output.raw}!")
-
-    made = worker(guardrail=use.fn(check))
+    made = worker(guardrail=use.fn(lambda output: (True, f"{output.raw}!")))
     assert use.run(lambda: made.kickoff("When?"), lambda: made.akickoff("When?")).raw == "six!"
 
 
 @point
 def condition(use: Use) -> None:
-    def never(output: Any) -> bool:
-        return False
-
     made = crew_of()
     made.tasks.append(
-        ConditionalTask(description="Then?", expected_output="A", agent=made.agents[0], condition=use.fn(never))
+        ConditionalTask(
+            description="Then?", expected_output="A", agent=made.agents[0], condition=use.fn(lambda output: False)
+        )
     )
     assert [output.raw for output in use.crew(made).tasks_output] == ["six", ""]
 
@@ -188,14 +184,11 @@ def callbacks_of_tasks_and_crews(use: Use) -> None:
 
 @point
 def before_and_after_a_kickoff(use: Use) -> None:
-    def before(inputs: Any) -> Any:
-        return {**inputs, "place": "Brest"}
-
-    def after(result: Any) -> Any:
-        return result.model_copy(update={"raw": "seven"})
-
     made = crew_of(description="When in {place}?")
-    made.before_kickoff_callbacks, made.after_kickoff_callbacks = [use.fn(before)], [use.fn(after)]
+    made.before_kickoff_callbacks, made.after_kickoff_callbacks = (
+        [use.fn(lambda inputs: {**inputs, "place": "Brest"})],
+        [use.fn(lambda result: result.model_copy(update={"raw": "seven"}))],
+    )
     assert use.crew(made, {}).raw == "seven"
     assert "When in Brest?" in made.agents[0].llm.requests[0].text
 
@@ -234,19 +227,16 @@ def converter(use: Use) -> None:
     class Tide(BaseModel):
         time: str
 
-    def to_pydantic(self: Any, current_attempt: int = 1) -> Any:
-        return Tide(time="06:12")
-
-    made = crew_of(output_pydantic=Tide, converter_cls=use.kind_of(Converter, to_pydantic=to_pydantic))
+    made = crew_of(
+        output_pydantic=Tide,
+        converter_cls=use.kind_of(Converter, to_pydantic=lambda self, current_attempt=1: Tide(time="06:12")),
+    )
     assert use.crew(made).pydantic == Tide(time="06:12")
 
 
 @point
 def processor_of_texts(use: Use) -> None:
-    def process(self: Any, content: str, context: Any = None) -> str:
-        return content.upper()
-
-    set_processor(use.kind_of(object, process=process)())
+    set_processor(use.kind_of(object, process=lambda self, content, context=None: content.upper())())
     try:
         assert process_content("a") == "A"
     finally:
@@ -257,10 +247,7 @@ def processor_of_texts(use: Use) -> None:
 
 @point
 def overridden_kickoff_of_a_crew(use: Use) -> None:
-    def kickoff(self: Any, inputs: Any = None, **_: Any) -> Any:
-        return "own"
-
-    kind = use.kind_of(Crew, kickoff=kickoff)
+    kind = use.kind_of(Crew, kickoff=lambda self, inputs=None, **_: "own")
     made = kind(agents=[one := worker()], tasks=[Task(description="a", expected_output="b", agent=one)])
     if use.mode == "async":
         assert use.run(made.kickoff, made.kickoff_async) == "own"
@@ -268,22 +255,21 @@ def overridden_kickoff_of_a_crew(use: Use) -> None:
 
 @point
 def agent_adapter(use: Use) -> None:
-    def execute_task(self: Any, task: Any, context: Any = None, tools: Any = None) -> Any:
-        return "seven"
-
-    def nothing(self: Any, *_: Any, **__: Any) -> None: ...
-
-    body = {name: nothing for name in BaseAgentAdapter.__abstractmethods__ - {"execute_task"}}
-    kind = type("Own", (BaseAgentAdapter,), {**body, "execute_task": use.fn(execute_task)})
+    body = {name: lambda self, *_, **__: None for name in BaseAgentAdapter.__abstractmethods__ - {"execute_task"}}
+    kind = type(
+        "Own",
+        (BaseAgentAdapter,),
+        {**body, "execute_task": use.fn(lambda self, task, context=None, tools=None: "seven")},
+    )
     assert use.crew(crew_of(kind(role="A", goal="b", backstory="c"))).raw == "seven"
 
 
 @point
 def foreign_agent(use: Use) -> None:
-    def execute_task(self: Any, task: Any, context: Any = None, tools: Any = None) -> Any:
-        return "seven"
-
-    assert use.crew(crew_of(use.kind_of(object, execute_task=execute_task)())).raw == "seven"
+    assert (
+        use.crew(crew_of(use.kind_of(object, execute_task=lambda self, task, context=None, tools=None: "seven")())).raw
+        == "seven"
+    )
 
 
 @point
@@ -300,10 +286,7 @@ def task_of_an_own_class(use: Use) -> None:
 
 @point
 def agent_executor(use: Use) -> None:
-    def execute(prompt: Any) -> str:
-        return "seven"
-
-    assert use.crew(crew_of(worker(agent_executor=use.fn(execute)))).raw == "seven"
+    assert use.crew(crew_of(worker(agent_executor=use.fn(lambda prompt: "seven")))).raw == "seven"
 
 
 # People
@@ -311,10 +294,7 @@ def agent_executor(use: Use) -> None:
 
 @point
 def feedback_provider_of_a_method(use: Use) -> None:
-    def request_feedback(self: Any, context: Any, flow: Any) -> str:
-        return "approved"
-
-    provider = use.kind_of(object, request_feedback=request_feedback)()
+    provider = use.kind_of(object, request_feedback=lambda self, context, flow: "approved")()
 
     class Draft(Flow[Any]):
         @start()
@@ -331,9 +311,6 @@ def feedback_provider_of_a_method(use: Use) -> None:
 
 @point
 def feedback_provider_of_the_process(use: Use) -> None:
-    def request_feedback(self: Any, context: Any, flow: Any) -> str:
-        return "fine"
-
     class Draft(Flow[Any]):
         @start()
         @human_feedback("Send?")
@@ -344,15 +321,14 @@ def feedback_provider_of_the_process(use: Use) -> None:
         def send(self, result: Any) -> str:
             return result.feedback
 
-    with patch.object(flow_config, "hitl_provider", use.kind_of(object, request_feedback=request_feedback)()):
+    with patch.object(
+        flow_config, "hitl_provider", use.kind_of(object, request_feedback=lambda self, context, flow: "fine")()
+    ):
         assert use.flow(Draft()) == "fine"
 
 
 @point
 def input_providers(use: Use) -> None:
-    def request_input(self: Any, message: str, flow: Any, metadata: Any = None) -> str:
-        return "Brest"
-
     class Asking(Flow[Any]):
         @start()
         def first(self) -> Any:
@@ -362,7 +338,7 @@ def input_providers(use: Use) -> None:
         async def second(self, value: Any) -> Any:
             return value, self.ask("Where?", timeout=5)
 
-    provider = use.kind_of(object, request_input=request_input)()
+    provider = use.kind_of(object, request_input=lambda self, message, flow, metadata=None: "Brest")()
     flow = Asking()
     flow.input_provider = provider
     assert use.flow(flow) == ("Brest", "Brest")
@@ -372,19 +348,12 @@ def input_providers(use: Use) -> None:
 
 @point
 def human_input_provider(use: Use) -> None:
-    def setup_messages(self: Any, context: Any) -> bool:
-        return False
-
-    def post_setup_messages(self: Any, context: Any) -> None:
-        context.messages.append({"role": "user", "content": "ADDED"})
-
-    def handle_feedback(self: Any, formatted_answer: Any, context: Any) -> Any:
-        return AgentFinish(thought="", output="seven", text="seven")
-
     methods = {
-        "setup_messages": setup_messages,
-        "post_setup_messages": post_setup_messages,
-        "handle_feedback": handle_feedback,
+        "setup_messages": lambda self, context: False,
+        "post_setup_messages": lambda self, context: context.messages.append({"role": "user", "content": "ADDED"}),
+        "handle_feedback": lambda self, formatted_answer, context: AgentFinish(
+            thought="", output="seven", text="seven"
+        ),
     }
     token = set_provider(use.kind_of(SyncHumanInputProvider, **methods)())
     try:
@@ -402,10 +371,8 @@ def human_input_provider(use: Use) -> None:
 def hooks_of_all_points(use: Use) -> None:
     points = [point for point in InterceptionPoint]
 
-    def seen(context: Any) -> None: ...
-
     for point in points:
-        register_hook(point, use.fn(seen))
+        register_hook(point, use.fn(lambda context: None))
     tool = Tool(name="look", description="Look.", func=lambda: "06:12")
     use.crew(crew_of(worker(*using("look"), tools=[tool])))
     assert len(use.calls) == len(points) + 2  # two requests
@@ -413,17 +380,13 @@ def hooks_of_all_points(use: Use) -> None:
 
 @point
 def hooks_of_a_crew_and_of_a_block(use: Use) -> None:
-    def change(context: Any) -> Any:
-        return {**context.inputs, "place": "Brest"}
-
     made = crew_of(description="When in {place} and {other}?")
-    register_for_owner(made, InterceptionPoint.INPUT, use.fn(change))
-
-    def more(context: Any) -> Any:
-        return {**context.inputs, "other": "Calais"}
+    register_for_owner(made, InterceptionPoint.INPUT, use.fn(lambda context: {**context.inputs, "place": "Brest"}))
 
     with scoped_hooks():
-        register_scoped(InterceptionPoint.EXECUTION_START, use.fn(more))
+        register_scoped(
+            InterceptionPoint.EXECUTION_START, use.fn(lambda context: {**context.inputs, "other": "Calais"})
+        )
         use.crew(made, {})
     assert "When in Brest and Calais?" in made.agents[0].llm.requests[0].text
 
@@ -432,27 +395,17 @@ def hooks_of_a_crew_and_of_a_block(use: Use) -> None:
 def hooks_by_decorators(use: Use) -> None:
     from crewgraph.hooks import after_llm_call, after_tool_call, before_llm_call, before_tool_call
 
-    def before_model(context: Any) -> None:
-        context.messages.append({"role": "user", "content": "ADDED"})
-
-    def after_model(context: Any) -> str:
-        return context.response.replace("six", "seven")
-
     def before_tool(context: Any) -> None:
         context.tool_input["port"] = "Calais"
 
-    def after_tool(context: Any) -> str:
-        return f"{context.tool_result}!"
-
-    before_llm_call(use.fn(before_model))
-    after_llm_call(agents=["Pilot"])(use.fn(after_model))
+    before_llm_call(use.fn(lambda context: context.messages.append({"role": "user", "content": "ADDED"})))
+    after_llm_call(agents=["Pilot"])(use.fn(lambda context: context.response.replace("six", "seven")))
     before_tool_call(tools=["look"])(use.fn(before_tool))
-    after_tool_call(use.fn(after_tool))
+    after_tool_call(use.fn(lambda context: f"{context.tool_result}!"))
 
-    def look(port: str) -> str:
-        return port
-
-    made = crew_of(worker(*using("look", port="Brest"), tools=[Tool(name="look", description="Look.", func=look)]))
+    made = crew_of(
+        worker(*using("look", port="Brest"), tools=[Tool(name="look", description="Look.", func=lambda port: port)])
+    )
     assert use.crew(made).raw == "seven"
     assert "ADDED" in made.agents[0].llm.requests[0].text and "Calais!" in made.agents[0].llm.requests[-1].text
 
@@ -463,9 +416,6 @@ def hooks_by_decorators(use: Use) -> None:
 @point
 def tools(use: Use) -> None:
     def look() -> str:
-        return "06:12"
-
-    def _run(self: Any) -> str:
         return "06:12"
 
     class Look(BaseTool):
@@ -479,7 +429,7 @@ def tools(use: Use) -> None:
 
     for tool in (
         Tool(name="look", description="Look.", func=use.fn(look)),
-        use.kind_of(Look, _run=_run)(),
+        use.kind_of(Look, _run=lambda self: "06:12")(),
         CrewStructuredTool("look", "Look.", Empty, use.fn(look)),
     ):
         made = crew_of(worker(*using("look"), tools=[tool]))
@@ -524,9 +474,6 @@ def require_approval(use: Use) -> None:
 
 @point
 def texts_of_results(use: Use) -> None:
-    def format_output_for_agent(self: Any, raw_result: Any) -> str:
-        return f"<{raw_result}>"
-
     class Look(BaseTool):
         name: str = "look"
         description: str = "Look."
@@ -534,7 +481,7 @@ def texts_of_results(use: Use) -> None:
         def _run(self) -> str:
             return "06:12"
 
-    tool = use.kind_of(Look, format_output_for_agent=format_output_for_agent)()
+    tool = use.kind_of(Look, format_output_for_agent=lambda self, raw_result: f"<{raw_result}>")()
     made = crew_of(worker(*using("look"), tools=[tool]))
     use.crew(made)
     assert "<06:12>" in made.agents[0].llm.requests[-1].text
@@ -542,15 +489,9 @@ def texts_of_results(use: Use) -> None:
 
 @point
 def filters_of_mcp_tools(use: Use) -> None:
-    def dynamic(context: Any, tool: Any) -> bool:
-        return False
-
-    def static(tool: Any) -> bool:
-        return False
-
     context = ToolFilterContext(agent=None, server_name="s")
-    assert not is_offered(use.fn(dynamic), context, {"name": "a"})
-    assert not is_offered(use.fn(static), context, {"name": "a"})
+    assert not is_offered(use.fn(lambda context, tool: False), context, {"name": "a"})
+    assert not is_offered(use.fn(lambda tool: False), context, {"name": "a"})
 
 
 # Models
@@ -558,14 +499,8 @@ def filters_of_mcp_tools(use: Use) -> None:
 
 @point
 def own_models(use: Use) -> None:
-    def call(self: Any, messages: Any, *_: Any, **__: Any) -> str:
-        return "Final Answer: seven"
-
-    def bare(self: Any, messages: Any) -> str:
-        return "Final Answer: seven"
-
-    own = use.kind_of(BaseLLM, call=call)(model="own")
-    for llm in (own, use.kind_of(object, call=bare)()):
+    own = use.kind_of(BaseLLM, call=lambda self, messages, *_, **__: "Final Answer: seven")(model="own")
+    for llm in (own, use.kind_of(object, call=lambda self, messages: "Final Answer: seven")()):
         made = Agent(role="A", goal="b", backstory="c", llm=llm)
         assert use.crew(crew_of(made)).raw == "seven"
     judged = crew_of(guardrail="It is a number.")
@@ -580,10 +515,7 @@ def interceptors(use: Use) -> None:
         message.headers["x-stamp"] = "harbour"
         return message
 
-    def on_inbound(self: Any, message: Any) -> Any:
-        return message
-
-    own = use.kind_of(BaseInterceptor, on_outbound=on_outbound, on_inbound=on_inbound)()
+    own = use.kind_of(BaseInterceptor, on_outbound=on_outbound, on_inbound=lambda self, message: message)()
     with OpenAIServer(["one"]) as server:
         llm = LLM("openai/gpt-4o", base_url=server.url, api_key="key", interceptor=own)
         assert use.run(lambda: llm.call("Hi"), lambda: llm.acall("Hi")) == "one"
@@ -592,23 +524,17 @@ def interceptors(use: Use) -> None:
 
 @point
 def functions_that_a_models_call_executes(use: Use) -> None:
-    def look(port: str) -> str:
-        return f"{port}: 06:12"
-
     schema = {"type": "object", "properties": {"port": {"type": "string"}}}
     spec: Any = {"type": "function", "function": {"name": "look", "description": "Look.", "parameters": schema}}
     with OpenAIServer([call("look", {"port": "Brest"})]) as server:
         llm = LLM("openai/gpt-4o", base_url=server.url, api_key="key")
-        given: Any = {"tools": [spec], "available_functions": {"look": use.fn(look)}}
+        given: Any = {"tools": [spec], "available_functions": {"look": use.fn(lambda port: f"{port}: 06:12")}}
         assert use.run(lambda: llm.call("Hi", **given), lambda: llm.acall("Hi", **given)) == "Brest: 06:12"
 
 
 @point
 def scripted_models(use: Use) -> None:
-    def script(request: Any) -> str:
-        return "Final Answer: seven"
-
-    made = Agent(role="A", goal="b", backstory="c", llm=ScriptedLLM(use.fn(script)))
+    made = Agent(role="A", goal="b", backstory="c", llm=ScriptedLLM(use.fn(lambda request: "Final Answer: seven")))
     assert use.crew(crew_of(made)).raw == "seven"
 
 
@@ -628,10 +554,7 @@ def rate_limiters(use: Use) -> None:
 
 @point
 def embedding_functions(use: Use) -> None:
-    def embed(texts: list[str]) -> list[list[float]]:
-        return [[1.0, 0.0] for _ in texts]
-
-    embeddings = embedder_of(use.fn(embed)).embeddings
+    embeddings = embedder_of(use.fn(lambda texts: [[1.0, 0.0] for _ in texts])).embeddings
     assert use.run(lambda: embeddings.embed_documents(["a"]), lambda: embeddings.aembed_documents(["a"])) == [
         [1.0, 0.0]
     ]
@@ -640,13 +563,11 @@ def embedding_functions(use: Use) -> None:
 
 @point
 def embedding_objects(use: Use) -> None:
-    def embed_documents(self: Any, texts: list[str]) -> list[list[float]]:
-        return [[1.0, 0.0] for _ in texts]
-
-    def embed_query(self: Any, text: str) -> list[float]:
-        return [1.0, 0.0]
-
-    own = use.kind_of(Embeddings, embed_documents=embed_documents, embed_query=embed_query)()
+    own = use.kind_of(
+        Embeddings,
+        embed_documents=lambda self, texts: [[1.0, 0.0] for _ in texts],
+        embed_query=lambda self, text: [1.0, 0.0],
+    )()
     embeddings = embedder_of(own).embeddings
     assert use.run(lambda: embeddings.embed_documents(["a"]), lambda: embeddings.aembed_documents(["a"])) == [
         [1.0, 0.0]
@@ -673,10 +594,7 @@ def storages_of_a_memory(use: Use) -> None:
         del backend.list_records  # `search` of the notebook calls it
     made = backend()
 
-    def factory(spec: Any) -> Any:
-        return made
-
-    set_memory_storage_factory(use.fn(factory))
+    set_memory_storage_factory(use.fn(lambda spec: made))
     try:
         memory = Memory(embedder=words)
         remember: Any = {"scope": "/a", "categories": ["c"], "importance": 0.5}
@@ -695,16 +613,15 @@ def storages_of_a_memory(use: Use) -> None:
 
 @point
 def storages_of_the_former_memories(use: Use) -> None:
-    def save(self: Any, value: Any, metadata: Any = None, **_: Any) -> None:
-        kept.append(value)
-
-    def search(self: Any, query: str, **_: Any) -> Any:
-        return [{"content": "KEPT", "score": 1.0}]
-
     def reset(self: Any) -> None: ...
 
     kept: list[Any] = []
-    own = use.kind_of(object, save=save, search=search, reset=reset)
+    own = use.kind_of(
+        object,
+        save=lambda self, value, metadata=None, **_: kept.append(value),
+        search=lambda self, query, **_: [{"content": "KEPT", "score": 1.0}],
+        reset=reset,
+    )
     made = crew_of(crew_fields={
         "memory": True, "short_term_memory": ShortTermMemory(storage=own()), "entity_memory": EntityMemory(storage=own()),
         "external_memory": ExternalMemory(storage=own()),
@@ -715,9 +632,7 @@ def storages_of_the_former_memories(use: Use) -> None:
     def load(self: Any, task: str, latest_n: int) -> Any:
         return [{"task_description": task, "score": 1.0, "datetime": "", "metadata": {"suggestions": ["MORE"]}}]
 
-    def save_item(self: Any, **_: Any) -> None: ...
-
-    memory = LongTermMemory(storage=use.kind_of(object, load=load, save=save_item, reset=reset)())
+    memory = LongTermMemory(storage=use.kind_of(object, load=load, save=lambda self, **_: None, reset=reset)())
     assert use.run(lambda: memory.search("a"), lambda: memory.asearch("a"))
 
 
@@ -736,10 +651,7 @@ def storages_of_knowledge(use: Use) -> None:
 
     own = use.kind_of(BaseKnowledgeStorage, save=save, search=search, reset=reset)
 
-    def factory(embedder: Any, name: Any) -> Any:
-        return own()
-
-    set_knowledge_storage_factory(use.fn(factory))
+    set_knowledge_storage_factory(use.fn(lambda embedder, name: own()))
     try:
         knowledge = Knowledge("mill", ["The mill closes at noon."])
         found = use.run(lambda: knowledge.query(["mill"]), lambda: knowledge.aquery(["mill"]))
@@ -751,18 +663,15 @@ def storages_of_knowledge(use: Use) -> None:
 
 @point
 def sources_of_knowledge(use: Use) -> None:
-    def load_content(self: Any) -> str:
-        return "The mill closes at noon."
-
     def add(self: Any) -> None:
         self.chunks = ["The mill closes at noon."]
         return self._save_documents()
 
-    def embed(texts: list[str]) -> list[list[float]]:
-        return [[1.0, 0.0] for _ in texts]
-
-    for own in (use.kind_of(BaseKnowledgeSource, load_content=load_content), use.kind_of(BaseKnowledgeSource, add=add)):
-        knowledge = Knowledge("mill", [own()], embedder=embed)
+    for own in (
+        use.kind_of(BaseKnowledgeSource, load_content=lambda self: "The mill closes at noon."),
+        use.kind_of(BaseKnowledgeSource, add=add),
+    ):
+        knowledge = Knowledge("mill", [own()], embedder=lambda texts: [[1.0, 0.0] for _ in texts])
         found = use.run(partial(knowledge.query, ["mill"]), partial(knowledge.aquery, ["mill"]))
         assert [result["content"] for result in found] == ["The mill closes at noon."]
         knowledge.reset()
@@ -792,15 +701,12 @@ def methods_of_a_flow(use: Use) -> None:
 
 @point
 def start_conditions(use: Use) -> None:
-    def never(context: Any) -> bool:
-        return False
-
     class Two(Flow[Any]):
         @start()
         def one(self) -> str:
             return "one"
 
-        @start(use.fn(never))
+        @start(use.fn(lambda context: False))
         def two(self) -> str:
             raise AssertionError
 
@@ -811,16 +717,13 @@ def start_conditions(use: Use) -> None:
 def persistence_backends(use: Use) -> None:
     states: dict[str, Any] = {}
 
-    def init_db(self: Any) -> None: ...
-
     def save_state(self: Any, flow_uuid: str, method_name: str, state_data: Any) -> None:
         states[flow_uuid] = dict(state_data)
 
-    def load_state(self: Any, flow_uuid: str) -> Any:
-        return states.get(flow_uuid)
-
-    backend = use.kind_of(FlowPersistence, save_state=save_state, load_state=load_state)
-    backend.init_db = init_db
+    backend = use.kind_of(
+        FlowPersistence, save_state=save_state, load_state=lambda self, flow_uuid: states.get(flow_uuid)
+    )
+    backend.init_db = lambda self: None
     backend.__abstractmethods__ = frozenset()
     set_flow_persistence_factory(use.fn(lambda: backend()))
     try:
@@ -845,20 +748,14 @@ def persistence_backends(use: Use) -> None:
 def questions_kept_by_a_backend(use: Use) -> None:
     calls: list[str] = []
 
-    def init_db(self: Any) -> None: ...
-    def save_state(self: Any, flow_uuid: str, method_name: str, state_data: Any) -> None: ...
-    def load_state(self: Any, flow_uuid: str) -> Any: ...
-    def save_pending_feedback(self: Any, flow_uuid: str, context: Any, state_data: Any) -> None:
-        calls.append("save")
-
-    def clear_pending_feedback(self: Any, flow_uuid: str) -> None:
-        calls.append("clear")
-
     own = use.kind_of(
-        FlowPersistence, save_state=save_state, load_state=load_state, save_pending_feedback=save_pending_feedback,
-        clear_pending_feedback=clear_pending_feedback,
-    )  # fmt: skip
-    own.init_db = init_db
+        FlowPersistence,
+        save_state=lambda self, flow_uuid, method_name, state_data: None,
+        load_state=lambda self, flow_uuid: None,
+        save_pending_feedback=lambda self, flow_uuid, context, state_data: calls.append("save"),
+        clear_pending_feedback=lambda self, flow_uuid: calls.append("clear"),
+    )
+    own.init_db = lambda self: None
     own.__abstractmethods__ = frozenset()
 
     class Draft(Flow[Any]):
@@ -915,7 +812,7 @@ def event_handlers(use: Use) -> None:
     with crewai_event_bus.scoped_handlers():
         Listener()
         use.crew(crew_of())
-        crewai_event_bus.flush(5)
+        crewai_event_bus.flush(60)
         assert use.calls == ["noted"]
 
 
@@ -923,18 +820,13 @@ def event_handlers(use: Use) -> None:
 def stream_sinks(use: Use) -> None:
     from crewgraph.events.stream_context import add_stream_sink, reset_stream_sinks
 
-    def noted(source: Any, event: Any) -> None: ...
-
-    token = add_stream_sink(use.fn(noted))
+    token = add_stream_sink(use.fn(lambda source, event: None))
     try:
         use.crew(crew_of())
-        crewai_event_bus.flush(5)
+        crewai_event_bus.flush(60)
         assert use.calls
     finally:
         reset_stream_sinks(token)
-
-
-# ---
 
 
 @pytest.fixture(autouse=True)
@@ -956,11 +848,7 @@ def test_user_code_may_be_async(name: str, kind: str, mode: str):
 
 def test_async_code_is_awaited_on_the_loop_of_an_async_run():
     use = Use("async", "async")
-    for name in (
-        "feedback_provider_of_a_method",
-        "feedback_provider_of_the_process",
-        "guardrail_of_a_task",
-    ):
+    for name in ("feedback_provider_of_a_method", "feedback_provider_of_the_process", "guardrail_of_a_task"):
         POINTS[name](use)
         assert use.loops and set(use.loops) == {use.own_loop}, name
         use.loops.clear()

@@ -14,15 +14,9 @@ from parity.model import ScriptedModel, literal, plain_name
 from servers.openai_api import OpenAIServer
 
 __all__ = [
-    "ROOT",
-    "Comparison",
-    "ComparisonRunner",
-    "Requests",
-    "comparison_runner",
-    "difference",
-    "job_process",
+    "ROOT", "Comparison", "ComparisonRunner", "Requests", "comparison_runner", "difference", "job_process",
     "run_job",
-]
+]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent.parent
 _HERE = Path(__file__).parent
@@ -112,10 +106,7 @@ def _of_conversations(server: OpenAIServer) -> Requests:
 @contextmanager
 def comparison_runner() -> Generator[ComparisonRunner]:
     """Start a runner with its two processes."""
-    with (
-        job_process("reference") as reference,
-        job_process("outcome", path="") as outcome,
-    ):
+    with job_process("reference") as reference, job_process("outcome", path="") as outcome:
         yield ComparisonRunner(reference, outcome)
 
 

@@ -24,13 +24,9 @@ CREWS = (
     *("max_execution_time_over", "train_then_kickoff", "guardrails_many", "tool_failure"),
 )
 FLOWS = (
-    "flow_router_loop",
-    "flow_router_list",
-    "flow_router_computed",
-    "flow_nested",
-    "flow_two_crews",
+    "flow_router_loop", "flow_router_list", "flow_router_computed", "flow_nested", "flow_two_crews",
     "event_sources",
-)
+)  # fmt: skip
 STRUCTURED = ("charts", "press", "pydantic_output_fenced")
 ALL = (*OWN_CREWS, *OWN_FLOWS, *CREWS, *FLOWS)
 
@@ -119,18 +115,10 @@ def test_the_graph_of_a_crew_has_a_node_for_each_task_and_edges_for_their_order(
     outcome = compare("harbour").outcome
     assert outcome["nodes"] == ["__end__", "__start__", "end", "less", "look", "measure", "more", "title"]
     assert outcome["edges"] == [
-        ["__start__", "look", False],
-        ["__start__", "measure", False],
-        ["end", "__end__", False],
-        ["less", "end", False],
-        ["look", "title", False],
-        ["measure", "title", False],
-        ["more", "end", True],
-        ["more", "less", True],
-        ["title", "end", True],
-        ["title", "less", True],
-        ["title", "more", True],
-    ]
+        ["__start__", "look", False], ["__start__", "measure", False], ["end", "__end__", False],
+        ["less", "end", False], ["look", "title", False], ["measure", "title", False], ["more", "end", True],
+        ["more", "less", True], ["title", "end", True], ["title", "less", True], ["title", "more", True],
+    ]  # fmt: skip
     assert sorted(outcome["steps"][:2]) == ["look", "measure"]
     assert outcome["steps"][2:] == ["title", "more", "end"]
 
@@ -141,16 +129,10 @@ def test_the_graph_of_a_flow_has_a_node_for_each_method_but_for_routers_that_onl
     outcome = compare("desk").outcome
     assert outcome["nodes"] == ["__end__", "__start__", "draft", "judge", "layout", "out", "picture", "words"]
     assert outcome["edges"] == [
-        ["__start__", "draft", False],
-        ["draft", "judge", False],
-        ["judge", "draft", True],
-        ["judge", "picture", True],
-        ["judge", "words", True],
-        ["layout", "out", True],
-        ["out", "__end__", False],
-        ["picture", "layout", False],
-        ["words", "layout", False],
-    ]
+        ["__start__", "draft", False], ["draft", "judge", False], ["judge", "draft", True],
+        ["judge", "picture", True], ["judge", "words", True], ["layout", "out", True], ["out", "__end__", False],
+        ["picture", "layout", False], ["words", "layout", False],
+    ]  # fmt: skip
     assert outcome["steps"][:4] == ["draft", "judge", "draft", "judge"]
     assert sorted(outcome["steps"][4:6]) == ["picture", "words"]
     assert outcome["steps"][6:] == ["layout", "out"]

@@ -334,7 +334,7 @@ if child := os.fork():
 else:
     done.append(True)
     bus.emit("child", TaskFailedEvent(error="no"))
-    bus.flush(30)
+    bus.flush(60)
     os._exit(0)
 """
     ran = processes.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=250)

@@ -1,8 +1,6 @@
 import inspect
 import json
 import math
-import subprocess
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -251,10 +249,7 @@ def test_a_definition_is_dumped_as_who_it_is():
         (Worded(), "worded"),
         (Point(1, 2.5), {"x": 1, "y": 2.5}),
         ((1, {2: {3}}), [1, {"2": [3]}]),
-        (
-            Answer(text="a", parts=[Point(1, 1.0)]),
-            {"text": "a", "key": "**********", "parts": [{"x": 1, "y": 1.0}]},
-        ),
+        (Answer(text="a", parts=[Point(1, 1.0)]), {"text": "a", "key": "**********", "parts": [{"x": 1, "y": 1.0}]}),
     ],
 )
 def test_any_value_becomes_json_data(value: Any, dumped: Any):
@@ -280,13 +275,3 @@ def test_a_dumped_event_can_be_read_again():
     assert again.timestamp == event.timestamp
     assert again.call_type is LLMCallType.LLM_CALL
     assert (again.agent_role, again.usage) == ("Researcher", {"total_tokens": 3})
-
-
-def test_importing_the_events_loads_nothing_heavy():
-    code = (
-        "import sys, crewgraph.events\n"
-        "print(sorted({m.split('.')[0] for m in sys.modules} & "
-        "{'rich', 'langgraph', 'langchain_core', 'openai', 'numpy', 'faiss', 'langsmith'}))"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert shown == "[]\n"

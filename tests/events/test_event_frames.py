@@ -68,9 +68,7 @@ def test_what_a_flow_raises_is_raised_behind_its_frames():
 def test_a_request_to_a_model_is_told_piece_by_piece():
     session = ScriptedLLM(["one two"], stream=True).stream_events("How?")
     assert [(frame.type, frame.content) for frame in session] == [
-        ("llm_call_started", ""),
-        ("llm_stream_chunk", "one"),
-        ("llm_stream_chunk", " two"),
+        ("llm_call_started", ""), ("llm_stream_chunk", "one"), ("llm_stream_chunk", " two"),
         ("llm_call_completed", ""),
-    ]
+    ]  # fmt: skip
     assert session.result == "one two"

@@ -43,24 +43,13 @@ def describe(events: list[BaseEvent]) -> list[str]:
 
 
 OF_A_CREW = [
-    "1 crew_kickoff_started - - -",
-    "2 task_started 1 - -",
-    "3 agent_execution_started 2 - -",
-    "4 agent_logs_started 3 - -",
-    "5 llm_call_started 3 - -",
-    "6 llm_call_completed 3 5 -",
-    "7 tool_usage_started 3 - -",
-    "8 tool_usage_finished 3 7 -",
-    "9 agent_step 3 - -",
-    "10 agent_logs_execution 3 - -",
-    "11 llm_call_started 3 - -",
-    "12 llm_call_completed 3 11 -",
-    "13 agent_step 3 - -",
-    "14 agent_logs_execution 3 - -",
-    "15 agent_execution_completed 2 3 -",
-    "16 task_completed 1 2 -",
-    "17 crew_kickoff_completed - 1 -",
-]
+    "1 crew_kickoff_started - - -", "2 task_started 1 - -", "3 agent_execution_started 2 - -",
+    "4 agent_logs_started 3 - -", "5 llm_call_started 3 - -", "6 llm_call_completed 3 5 -",
+    "7 tool_usage_started 3 - -", "8 tool_usage_finished 3 7 -", "9 agent_step 3 - -",
+    "10 agent_logs_execution 3 - -", "11 llm_call_started 3 - -", "12 llm_call_completed 3 11 -",
+    "13 agent_step 3 - -", "14 agent_logs_execution 3 - -", "15 agent_execution_completed 2 3 -",
+    "16 task_completed 1 2 -", "17 crew_kickoff_completed - 1 -",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", CREW_MODES)

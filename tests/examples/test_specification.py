@@ -280,7 +280,7 @@ def test_a_crew_of_asynchronous_researchers(endpoint: Endpoint, tmp_path: Path):
     sources = ("academic papers", "industry reports", "social media")
     endpoint.answers = {f"Research Climate Change from {source}": [f"from {source}"] for source in sources}
     endpoint.together = tuple(endpoint.answers)
-    endpoint.meeting = threading.Barrier(3, timeout=10)
+    endpoint.meeting = threading.Barrier(3, timeout=60)
     endpoint.answers["Synthesize all research findings"] = ["the synthesis"]
     program = """
 task1 = Task(

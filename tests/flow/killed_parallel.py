@@ -44,7 +44,7 @@ class Counting(Flow[Count]):
 
     @start()
     def quick(self) -> None:
-        slow_has_begun.wait(30)
+        slow_has_begun.wait(60)
         self.state.b += 1
 
     @listen(and_(slow, quick))

@@ -7,9 +7,8 @@ from typing import Any, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from waiting import LONG
 
@@ -41,12 +40,10 @@ def test_decorators_without_brackets_are_reported(mode: Mode):
     expected = "\n".join(
         f"method `{name}` of flow `Open` is decorated without brackets. Write `{written}`."
         for name, written in (
-            ("first", "@start()"),
-            ("second", "@listen(...)"),
-            ("third", "@router(...)"),
+            ("first", "@start()"), ("second", "@listen(...)"), ("third", "@router(...)"),
             ("fourth", "@human_feedback(...)"),
         )
-    )
+    )  # fmt: skip
     with pytest.raises(DefinitionError, match=says(expected)):
         kickoff(mode, Open())
 
@@ -212,13 +209,11 @@ def test_a_run_that_waits_tells_what_may_be_answered_and_that_an_answer_was_refu
 @pytest.mark.parametrize(
     "command",
     [
-        Command(graph=Command.PARENT, goto="after"),
-        Command(goto="second"),
-        Send("second", None),
+        Command(graph=Command.PARENT, goto="after"), Command(goto="second"), Send("second", None),
         [Send("second", 1), Send("second", 2)],
     ],
     ids=["to the graph around", "to a method", "send", "sends"],
-)
+)  # fmt: skip
 def test_a_method_that_returns_a_command_to_a_graph_is_told_how_flows_go_on(mode: Mode, command: Any):
     calls: list[str] = []
 
@@ -254,10 +249,7 @@ def _leave(_: Any) -> Any:
 
 
 def _leaving() -> Any:
-    graph: Any = StateGraph(cast("Any", dict))
-    graph.add_node("leave", _leave)
-    graph.add_edge(START, "leave")
-    return graph.compile()
+    return graph_of(cast("Any", dict), {"leave": _leave})
 
 
 def test_a_graph_inside_a_method_that_leaves_for_the_graph_around_it_ends_no_flow_silently(mode: Mode):

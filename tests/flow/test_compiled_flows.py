@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
@@ -75,16 +74,6 @@ def test_a_server_gives_a_graph_its_checkpointer(mode: Mode, graph: Any, how: st
     assert mode.state(served, at("a")).values["progress"]["last"] == "end#1"
 
 
-@pytest.mark.parametrize("how", ["copied", "set"])
-def test_no_run_sees_what_another_one_was_given(mode: Mode, graph: Any, how: str):
-    served = with_saver(graph, how)
-    first = mode.invoke(served, {"inputs": {"secret": "of a"}}, at("a"))
-    for thread in ("a", "b"):
-        other = mode.invoke(served, {"inputs": {}}, at(thread))
-        assert "secret" not in other["state"]
-        assert (other["output"], other["state"]["id"] != first["state"]["id"]) == (1, True)
-
-
 class Trip(BaseModel):
     id: str = ""
     port: str
@@ -138,7 +127,6 @@ def test_events_of_a_graph_name_the_methods_and_no_machinery(graph: Any):
     assert ended == [f"on_chain_end {name}" for name in ("first", "way", "end", "Flow: Count")]
 
 
-# --------------------------------------------------------------------------------------- LangGraph's own streams
 def team(name: str) -> Crew:
     clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["high tide"], stream=True))
     return Crew(name=name, agents=[clerk], tasks=[Task(name="look", description="d", expected_output="e", agent=clerk)])
@@ -189,7 +177,6 @@ def test_words_of_crews_in_methods_arrive_as_messages_with_their_method(mode: Mo
     assert {"sea", "moon", "draft"} <= set(updated)
 
 
-# ----------------------------------------------------------------------------------------------------- parents
 class Page(TypedDict, total=False):
     inputs: dict[str, Any]
     state: dict[str, Any]
@@ -202,13 +189,7 @@ def after(state: Page) -> Page:
 
 
 def parent(**wishes: Any) -> Any:
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Page)
-    builder.add_node("flow", Asks().compile())
-    builder.add_node("after", after)
-    builder.add_edge(START, "flow")
-    builder.add_edge("flow", "after")
-    builder.add_edge("after", END)
-    return builder.compile(**wishes)
+    return graph_of(Page, {"flow": Asks().compile(), "after": after}, **wishes)
 
 
 def test_a_question_inside_a_flow_is_answered_through_the_parent(mode: Mode):
@@ -380,10 +361,7 @@ def _invokes(state: Asked) -> Asked:
 
 
 def _around(node: Any, checkpointer: Any = None) -> Any:
-    graph: Any = StateGraph(Asked)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    return graph.compile(checkpointer=checkpointer)
+    return graph_of(Asked, {"node": node}, checkpointer=checkpointer)
 
 
 def test_a_question_that_cannot_wait_is_answered_with_what_helps_where_the_flow_runs(mode: Mode):

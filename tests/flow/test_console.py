@@ -43,19 +43,12 @@ class Post(Flow[dict[str, Any]]):
 
 
 SHOWN = [
-    '[Post] flow started: topic="tides"',
-    "[Post.research] method started",
-    "[Post.research > desk] crew started",
-    "[Post.research > desk] crew completed",
-    "[Post.research > desk] | high",
-    "[Post.research] method finished: high",
-    "[Post.judge] method started",
-    "[Post.judge] method finished: good",
-    "[Post.publish] method started",
-    "[Post.publish] method finished: published",
-    "[Post] flow finished",
+    '[Post] flow started: topic="tides"', "[Post.research] method started", "[Post.research > desk] crew started",
+    "[Post.research > desk] crew completed", "[Post.research > desk] | high",
+    "[Post.research] method finished: high", "[Post.judge] method started", "[Post.judge] method finished: good",
+    "[Post.publish] method started", "[Post.publish] method finished: published", "[Post] flow finished",
     "[Post] | published",
-]
+]  # fmt: skip
 
 
 def test_a_verbose_flow_shows_its_methods_and_the_crews_in_them(mode: Mode, capsys: pytest.CaptureFixture[str]):
@@ -87,11 +80,9 @@ def test_a_failure_is_shown_where_it_happened(mode: Mode, capsys: pytest.Capture
     with pytest.raises(OSError, match="waves"):
         kickoff(mode, Fails(verbose=True))
     assert said(capsys) == [
-        "[Fails] flow started",
-        "[Fails.broken] method started",
-        "[Fails.broken] method failed: OSError: waves",
+        "[Fails] flow started", "[Fails.broken] method started", "[Fails.broken] method failed: OSError: waves",
         "[Fails] flow failed: OSError: waves",
-    ]
+    ]  # fmt: skip
 
 
 def test_a_run_that_waits_says_for_what_and_how_it_continues(mode: Mode, capsys: pytest.CaptureFixture[str]):

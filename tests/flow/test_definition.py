@@ -10,18 +10,7 @@ from pydantic import BaseModel
 
 from crewgraph.definitions.flow.method import labels_in_code, returned_labels
 from crewgraph.errors import DefinitionError
-from crewgraph.flow import (
-    Flow,
-    ListenMethod,
-    RouterMethod,
-    StartMethod,
-    and_,
-    listen,
-    or_,
-    persist,
-    router,
-    start,
-)
+from crewgraph.flow import Flow, ListenMethod, RouterMethod, StartMethod, and_, listen, or_, persist, router, start
 
 
 def doubts(flow: type[Flow]) -> tuple[str, ...]:

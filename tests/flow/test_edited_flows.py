@@ -241,14 +241,9 @@ def test_a_flow_inside_a_method_refuses_as_well(mode: Mode):
 
 
 IN_TURN: Form = {
-    "find": start(),
-    "route": router("find"),
-    "check": router("find"),
-    "write": listen("find"),
-    "end": listen("write"),
-    "publish": listen("ok"),
-    "refuse": listen("no"),
-}
+    "find": start(), "route": router("find"), "check": router("find"), "write": listen("find"),
+    "end": listen("write"), "publish": listen("ok"), "refuse": listen("no"),
+}  # fmt: skip
 
 
 def test_what_has_its_turn_later_runs_after_a_resume(mode: Mode):

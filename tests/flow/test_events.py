@@ -85,11 +85,9 @@ def test_the_fields_are_filled_as_crewai_fills_them(mode: Mode, events: list[Bas
     assert (started.inputs, started.flow_id) == ({"q": 1}, flow.flow_id)
     has_started = of(MethodExecutionStartedEvent, events)
     assert [(event.method_name, event.params, event.state.get("x")) for event in has_started] == [
-        ("first", {"q": 1}, None),
-        ("write", {"_0": "A"}, 1),
-        ("judge", {"_0": "poem"}, 1),
+        ("first", {"q": 1}, None), ("write", {"_0": "A"}, 1), ("judge", {"_0": "poem"}, 1),
         ("end", {"_0": "go"}, 2),
-    ]
+    ]  # fmt: skip
     assert [event.execution for event in has_started] == ["first#1", "write#1", "judge#1", "end#1"]
     ended = of(MethodExecutionFinishedEvent, events)
     assert [(event.method_name, event.result, event.state["x"]) for event in ended] == [
@@ -170,7 +168,6 @@ def test_a_flow_with_suppressed_events_reports_its_start_and_its_end(mode: Mode,
     assert seen == ["flow_started", "flow_finished"] * 2
 
 
-# ----------------------------------------------------------------------------------------------------- people
 class Draft(Flow[dict[str, Any]]):
     @start()
     def idea(self) -> str:
@@ -233,7 +230,6 @@ def test_a_method_that_asks_tells_what_and_what_it_was_told(mode: Mode, events: 
     assert of(FlowInputRequestedEvent, events) == []
 
 
-# ------------------------------------------------------------------------------------- what started the run
 class Triggered(Flow[dict[str, Any]]):
     @start()
     def sync(self, crewai_trigger_payload: dict[str, Any] | None = None) -> Any:

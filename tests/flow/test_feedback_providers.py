@@ -179,11 +179,9 @@ def test_lessons_from_feedback_change_later_outputs(mode: Mode):
 def test_code_below_a_method_knows_what_it_runs_in(mode: Mode):
     def seen() -> tuple[Any, ...]:
         return (
-            state.current_flow_id.get(),
-            state.current_flow_request_id.get(),
-            state.current_flow_name.get(),
+            state.current_flow_id.get(), state.current_flow_request_id.get(), state.current_flow_name.get(),
             state.current_flow_method_name.get(),
-        )
+        )  # fmt: skip
 
     class Inner(Flow[dict[str, Any]]):
         @start()

@@ -1,16 +1,14 @@
 """Flows as LangGraph graphs: nodes of other graphs, breakpoints, edits, drawings."""
 
-from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import InvalidUpdateError
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START
 from langgraph.types import Command
-from modes import Mode
+from modes import Mode, graph_of
 from typing_extensions import TypedDict
 
 from crewgraph.errors import CompileError, RunError
@@ -60,13 +58,7 @@ def after(state: Outer) -> Outer:
 
 
 def around(flow: "Flow[Any]", checkpointer: Any = None) -> Any:
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(Outer)
-    graph.add_node("flow", flow.compile())
-    graph.add_node("after", after)
-    graph.add_edge(START, "flow")
-    graph.add_edge("flow", "after")
-    graph.add_edge("after", END)
-    return graph.compile(checkpointer=checkpointer)
+    return graph_of(Outer, {"flow": flow.compile(), "after": after}, checkpointer=checkpointer)
 
 
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
@@ -77,29 +69,12 @@ def test_a_compiled_flow_is_given_inputs_and_gives_state_and_output(mode: Mode):
     assert given == {"state": {"id": "mine", "x": 5, "y": 10}, "output": 10}
 
 
-@dataclass
-class Tide:
-    day: date
-
-
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_flow_is_a_node_of_another_graph(mode: Mode, stored: bool):
     graph = around(Sums(), InMemorySaver() if stored else None)
     given = mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)
     assert (given["output"], given["after"], given["state"]["x"]) == (4, [4], 2)
     assert sorted(done) == ["beside", "first", "last", "twice"]
-
-
-def test_a_flow_asks_through_the_graph_around_it(mode: Mode):
-    class Asks(Flow[dict[str, Any]]):
-        @start()
-        def greet(self) -> str:
-            return f"hello {self.ask('Who?')}"
-
-    graph = around(Asks(), InMemorySaver())
-    stopped = mode.invoke(graph, {"inputs": {}}, CONFIG)
-    assert stopped["__interrupt__"][0].value["questions"][0]["message"] == "Who?"
-    assert mode.invoke(graph, Command(resume="Anna"), CONFIG)["after"] == ["hello Anna"]
 
 
 def test_a_run_stops_before_a_method_and_continues_with_another_state(mode: Mode):
@@ -216,12 +191,9 @@ def test_a_drawing_shows_the_flow_and_not_its_machinery():
     assert [name for name in drawn.nodes] == ["__start__", "work", "judge", "end", "__end__"]
     edges = {(edge.source, edge.target, edge.data) for edge in drawn.edges}
     assert edges == {
-        ("__start__", "work", None),
-        ("work", "judge", None),
-        ("judge", "work", "again"),
-        ("judge", "end", "enough"),
-        ("end", "__end__", None),
-    }
+        ("__start__", "work", None), ("work", "judge", None), ("judge", "work", "again"),
+        ("judge", "end", "enough"), ("end", "__end__", None),
+    }  # fmt: skip
     inside = around(Loop()).get_graph(xray=True)
     assert "flow:judge" in inside.nodes and not any("wait" in name for name in inside.nodes)
 
@@ -274,11 +246,8 @@ def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_custom_n
     async def asailed(state: Sailed, config: RunnableConfig) -> Sailed:
         return {"reported": (await trip.ainvoke({"inputs": {"port": state.get("town")}}, config))["output"]}
 
-    graph = StateGraph(Sailed)
-    graph.add_node("sailed", asailed if mode.asynchronous else sailed)
-    graph.add_edge(START, "sailed")
-    graph.add_edge("sailed", END)
-    assert mode.invoke(graph.compile(), {"town": "Brest"})["reported"] == "to Brest"
+    graph = graph_of(Sailed, {"sailed": asailed if mode.asynchronous else sailed})
+    assert mode.invoke(graph, {"town": "Brest"})["reported"] == "to Brest"
 
 
 @pytest.mark.parametrize("goto", ["last", "first", "__wait__"])

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import processes
 import pytest
@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from modes import Mode
 from pydantic import ValidationError
+from servers.postgres import Postgres
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import DefinitionError
@@ -22,9 +23,6 @@ from crewgraph.flow import Flow, listen, router, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff, resume
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 ROOT = Path(__file__).parent.parent.parent
 BETWEEN = 64 + 2  # steps between two looks at the past
@@ -228,10 +226,7 @@ def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]
 
 # By the rows whose removal the processes die at, one after the other: of writes, checkpoints, values, and of crews inside of
 # methods; in the middle of a run, and in what the process before has left.
-POINTS = {
-    "sync": (1, 345, 100, 900),
-    "async": (250, 345),
-}
+POINTS = {"sync": (1, 345, 100, 900), "async": (250, 345)}
 
 
 def test_a_process_killed_while_it_removes_the_past_loses_nothing(tmp_path: Path, mode: Mode):

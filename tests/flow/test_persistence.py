@@ -153,11 +153,8 @@ def test_the_past_is_told_step_by_step(mode: Mode, saver: SqliteCheckpointer):
     kickoff(mode, flow)
     steps = mode.run(flow.history, flow.ahistory)
     assert [(step.number, step.completed, step.next) for step in steps] == [
-        (0, None, ("cast",)),
-        (1, "cast", ("weigh",)),
-        (2, "weigh", ("free",)),
-        (3, "free", ()),
-    ]
+        (0, None, ("cast",)), (1, "cast", ("weigh",)), (2, "weigh", ("free",)), (3, "free", ()),
+    ]  # fmt: skip
     assert (steps[2].output, steps[3].output, steps[1].state["n"]) == ("light", "freed 1", 1)
     assert steps[1].output == Net([Fish(name="cod")])
     with pytest.raises(RunError, match="no run of flow `Fishing` is stored under `nobody`"):
@@ -188,27 +185,6 @@ class Shelf(FlowPersistence):
 
     def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
         return next((state for name, _, state in reversed(self.retained) if name == flow_uuid), None)
-
-
-def test_a_custom_backend_is_given_each_state_and_asked_for_it(mode: Mode, saver: SqliteCheckpointer):
-    shelf = Shelf()
-
-    class Counting(Flow[dict[str, Any]]):
-        @start()
-        def count(self) -> int:
-            self.state["n"] = self.state.get("n", 0) + 1
-            return self.state["n"]
-
-        @listen(count)
-        def reported(self) -> int:
-            return self.state["n"]
-
-    flow = Counting(persistence=shelf, checkpointer=saver)
-    assert kickoff(mode, flow) == 1
-    assert [(method, state["n"]) for _, method, state in shelf.retained] == [("count", 1), ("reported", 1)]
-    elsewhere = Counting(persistence=shelf, checkpointer=saver)
-    saver.delete_thread(flow.flow_id)
-    assert kickoff(mode, elsewhere, {"id": flow.flow_id}) == 2
 
 
 def test_saves_of_chosen_methods_are_reported(

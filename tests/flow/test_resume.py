@@ -135,10 +135,7 @@ def run_on(mode: Mode, flow: "Flow[Any]") -> bool:
 
 
 @pytest.mark.filterwarnings("ignore:no run of flow")
-@settings(
-    max_examples=EXAMPLES,
-    suppress_health_check=[*LARGE, HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=EXAMPLES, suppress_health_check=[*LARGE, HealthCheck.function_scoped_fixture])
 @given(flows(), st.data())
 def test_a_run_continues_from_its_every_write(mode: Mode, definition: FlowTopology, data: st.DataObject):
     table = data.draw(tables(definition))
@@ -181,10 +178,7 @@ def edits(draw: st.DrawFn, definition: FlowTopology) -> FlowTopology:
 
 
 @pytest.mark.filterwarnings("ignore:no run of flow")
-@settings(
-    max_examples=EXAMPLES,
-    suppress_health_check=[*LARGE, HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=EXAMPLES, suppress_health_check=[*LARGE, HealthCheck.function_scoped_fixture])
 @given(flows(), st.data())
 def test_an_edited_flow_continues_as_if_it_had_begun_the_run_or_refuses(
     mode: Mode, definition: FlowTopology, data: st.DataObject

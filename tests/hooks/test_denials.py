@@ -53,17 +53,11 @@ DENIED = (TooDear, "over budget", "accounting")
 @pytest.mark.parametrize(
     ("point", "requests", "looked_up"),
     [
-        (POINT.EXECUTION_START, 0, []),
-        (POINT.INPUT, 0, []),
-        (POINT.PRE_STEP, 0, []),
-        (POINT.PRE_MODEL_CALL, 0, []),
-        (POINT.POST_MODEL_CALL, None, None),
-        (POINT.POST_TOOL_CALL, 1, ["Brest"]),
-        (POINT.POST_STEP, 2, ["Brest"]),
-        (POINT.OUTPUT, 2, ["Brest"]),
-        (POINT.EXECUTION_END, 2, ["Brest"]),
+        (POINT.EXECUTION_START, 0, []), (POINT.INPUT, 0, []), (POINT.PRE_STEP, 0, []),
+        (POINT.PRE_MODEL_CALL, 0, []), (POINT.POST_MODEL_CALL, None, None), (POINT.POST_TOOL_CALL, 1, ["Brest"]),
+        (POINT.POST_STEP, 2, ["Brest"]), (POINT.OUTPUT, 2, ["Brest"]), (POINT.EXECUTION_END, 2, ["Brest"]),
     ],
-)
+)  # fmt: skip
 def test_a_deny_ends_the_run_and_reaches_the_caller(
     mode: Mode, native: bool, point: InterceptionPoint, requests: int | None, looked_up: list[str] | None
 ):

@@ -7,12 +7,7 @@ from modes import Mode
 
 from crewgraph import ScriptedLLM
 from crewgraph.errors import ModelCallBlocked
-from crewgraph.hooks import (
-    LLMCallHookContext,
-    after_llm_call,
-    before_llm_call,
-    register_before_llm_call_hook,
-)
+from crewgraph.hooks import LLMCallHookContext, before_llm_call, register_before_llm_call_hook
 from hooks.sample_crew import TideTable, act, crew_of, fin
 
 
@@ -49,14 +44,6 @@ def test_a_hook_that_fails_is_logged_and_the_next_one_is_called(mode: Mode, capl
         assert mode.kickoff(crew_of(ScriptedLLM([fin("six")]))).raw == "six"
     assert called == ["next"]
     assert "broken` at `pre_model_call` failed" in caplog.text
-
-
-def test_a_hook_may_be_async(mode: Mode):
-    @after_llm_call
-    async def later(_: LLMCallHookContext) -> str:
-        return fin("later")
-
-    assert mode.kickoff(crew_of(ScriptedLLM([fin("six")]))).raw == "later"
 
 
 def test_a_hook_may_be_for_some_agents_only(mode: Mode):

@@ -9,11 +9,7 @@ from crewgraph import hooks
 from crewgraph.hooks import HookAborted, InterceptionPoint, before_llm_call, before_tool_call, dispatch, on
 from crewgraph.hooks.llm_hooks import LLMCallHookContext
 from crewgraph.hooks.registry import get_scoped_hooks, register_scoped, scoped_hooks, source_name
-from crewgraph.hooks.tool_hooks import (
-    ToolCallHookContext,
-    run_after_tool_call_hooks,
-    run_before_tool_call_hooks,
-)
+from crewgraph.hooks.tool_hooks import ToolCallHookContext, run_after_tool_call_hooks, run_before_tool_call_hooks
 
 POINT = InterceptionPoint.INPUT
 
@@ -94,12 +90,10 @@ def test_a_method_is_no_hook_of_all():
 @pytest.mark.parametrize(
     ("tool", "role", "is_called"),
     [
-        ("Tide Table", "Pilot", True),
-        ("tide_table", "Pilot", True),
-        ("TideTable", "pilot", False),
+        ("Tide Table", "Pilot", True), ("tide_table", "Pilot", True), ("TideTable", "pilot", False),
         ("x", "Pilot", False),
     ],
-)
+)  # fmt: skip
 def test_filters_read_tools_loosely_and_roles_exactly(tool: str, role: str, is_called: bool):
     called: list[str] = []
 

@@ -12,12 +12,7 @@ from kills.run_program import points_of, run_program
 _SAMPLE = 2
 
 EXPECTED: dict[str, Any] = {
-    "short": [
-        "the answer to look at Bonn",
-        "the answer to look at Kiel",
-        "three boats at Bonn",
-        "three boats at Kiel",
-    ],
+    "short": ["the answer to look at Bonn", "the answer to look at Kiel", "three boats at Bonn", "three boats at Kiel"],
     "entities": ["Ada(boat): red"],
     "long": [1, 1],
     "own": ["the answer to look at Bonn", "the answer to look at Kiel"],

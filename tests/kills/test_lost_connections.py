@@ -2,19 +2,17 @@
 
 import asyncio
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from servers.postgres import Postgres
 
 from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import StrictSerializer
 from kills.connections import OPTIONS, STEPS, end_connections, office, run_lost_connections
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 
 class Office:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import processes
 import psycopg
@@ -17,15 +17,13 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from servers.freezing_proxy import running_proxy
 from servers.pgbouncer import missing_pgbouncer, running_pgbouncer
+from servers.postgres import Postgres
 from waiting import wait_until
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.queue import Queue
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.claims.postgres import PostgresClaims
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 PROGRAM = str(Path(__file__).with_name("run_on_postgres.py"))
 BOUND = 60.0
@@ -54,10 +52,7 @@ def running(address: str, kind: str, *tools: str) -> Generator["subprocess.Popen
             process.kill()
 
 
-@pytest.mark.parametrize(
-    ("kind", "number"),
-    [("async", signal.SIGINT), ("worker", signal.SIGTERM)],
-)
+@pytest.mark.parametrize(("kind", "number"), [("async", signal.SIGINT), ("worker", signal.SIGTERM)])
 def test_a_process_behind_a_frozen_network_ends_at_the_first_signal(dsn: str, kind: str, number: signal.Signals):
     with running_proxy(dsn) as proxy, running(make_conninfo(proxy.dsn, connect_timeout=2), kind, "wait") as process:
         proxy.freeze()
@@ -91,7 +86,7 @@ def test_a_claim_outlives_what_ends_idle_sessions(dsn: str, forgets: str):
         claim = claims.claim("t")
         if forgets == "the network":
             proxy.cut()
-            wait_until(lambda: claims_of(server) == 1, 30)  # it is locked again while nobody asks
+            wait_until(lambda: claims_of(server) == 1)  # it is locked again while nobody asks
             wait_until(lambda: locks_of(server) == 1)
         else:
             time.sleep(1)

@@ -77,14 +77,9 @@ class Office(RuleBasedStateMachine):
 
     def order(self, method_name: str, kill: str, clock: float, seconds: float | None) -> list[str]:
         order = {
-            "method": method_name,
-            "number": self.number,
-            "kill": kill.format(number=self.number),
-            "clock": clock,
-            "seconds": seconds,
-            "ledger": str(self.folder / "ledger"),
-            "database": str(self.folder / "runs.db"),
-        }
+            "method": method_name, "number": self.number, "kill": kill.format(number=self.number), "clock": clock,
+            "seconds": seconds, "ledger": str(self.folder / "ledger"), "database": str(self.folder / "runs.db"),
+        }  # fmt: skip
         return [sys.executable, "-m", "kills.crew_with_approval", json.dumps(order)]
 
     def env(self) -> dict[str, str]:

@@ -147,9 +147,6 @@ def test_loaders_and_documents_are_read(mode: Mode):
     knowledge = Knowledge("mill", [Two(), Document("One."), Document("Two.")])
     matches = mode.run(knowledge.query, knowledge.aquery, ["mill"], 9, 0.0)
     assert sorted(match["content"] for match in matches) == [
-        "One.",
-        "The harbour opens at six.",
-        "The mill closes at noon.",
-        "Two.",
-    ]
+        "One.", "The harbour opens at six.", "The mill closes at noon.", "Two.",
+    ]  # fmt: skip
     assert {match["metadata"].get("source") for match in matches} == {"a", "b", None}

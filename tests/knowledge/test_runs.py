@@ -65,11 +65,9 @@ def test_what_is_found_stands_in_the_prompt_and_is_reported(mode: Mode):
     )
     knowledge_events = [event for event in events if isinstance(event, KnowledgeEventBase)]
     assert [one.type for one in knowledge_events] == [
-        "knowledge_search_query_started",
-        "knowledge_query_started",
-        "knowledge_query_completed",
+        "knowledge_search_query_started", "knowledge_query_started", "knowledge_query_completed",
         "knowledge_search_query_completed",
-    ]
+    ]  # fmt: skip
     assert all(one.from_agent is worker and one.from_task is crew.tasks[0] for one in knowledge_events)
     assert isinstance(last := knowledge_events[-1], KnowledgeRetrievalCompletedEvent)
     assert last.retrieved_knowledge == f"{MILL}\n\n{HARBOUR}"

@@ -134,11 +134,7 @@ def test_an_excel_file_that_is_none_is_reported(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "module", "extra"),
-    [
-        (PDFKnowledgeSource, "pypdf", "pdf"),
-        (ExcelKnowledgeSource, "openpyxl", "excel"),
-    ],
+    ("kind", "module", "extra"), [(PDFKnowledgeSource, "pypdf", "pdf"), (ExcelKnowledgeSource, "openpyxl", "excel")]
 )
 def test_a_missing_package_is_reported_with_the_pip_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type[BaseFileKnowledgeSource], module: str, extra: str
@@ -169,20 +165,14 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
     (folder / "a.txt").write_text("x")
     (folder / "b.md").write_text("x")
     sources = [
-        "The mill. It closes.",
-        "a.txt",
-        Path("b.md"),
-        "https://example.org/x",
+        "The mill. It closes.", "a.txt", Path("b.md"), "https://example.org/x",
         {"source_type": "string", "content": "x"},
-    ]
+    ]  # fmt: skip
     kinds: list[Any] = [type(item) for item in as_sources(sources)]
     assert kinds == [
+        StringKnowledgeSource, TextFileKnowledgeSource, MarkdownKnowledgeSource, URLKnowledgeSource,
         StringKnowledgeSource,
-        TextFileKnowledgeSource,
-        MarkdownKnowledgeSource,
-        URLKnowledgeSource,
-        StringKnowledgeSource,
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

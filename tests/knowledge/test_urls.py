@@ -154,23 +154,10 @@ def test_private_addresses_are_not_asked(site: Any, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     "address",
     [
-        "127.0.0.1",
-        "10.0.0.1",
-        "192.168.1.1",
-        "172.16.0.1",
-        "169.254.169.254",
-        "0.0.0.0",
-        "100.64.0.1",
-        "224.0.0.1",
-        "::1",
-        "fe80::1",
-        "fc00::1",
-        "::ffff:127.0.0.1",
-        "2002:7f00:1::",
-        "64:ff9b::7f00:1",
-        "::",
+        "127.0.0.1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "0.0.0.0", "100.64.0.1",
+        "224.0.0.1", "::1", "fe80::1", "fc00::1", "::ffff:127.0.0.1", "2002:7f00:1::", "64:ff9b::7f00:1", "::",
     ],
-)
+)  # fmt: skip
 def test_no_form_of_a_private_address_passes_for_a_public_one(monkeypatch: pytest.MonkeyPatch, address: str):
     def looked_up(*_: Any, **__: Any) -> list[Any]:
         return [(0, 0, 0, "", ("93.184.216.34", 80)), (0, 0, 0, "", (address, 80))]

@@ -5,16 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from modes import Mode
 from servers.openai_api import OpenAIServer, Script, calls, error
 
 from crewgraph import LLM
 from crewgraph.core.messages import Message, ToolSpec
-from crewgraph.events import (
-    LLMCallCompletedEvent,
-    LLMCallFailedEvent,
-    LLMCallStartedEvent,
-    LLMStreamChunkEvent,
-)
+from crewgraph.events import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent
 from crewgraph.events.llm import LLMCallType
 from crewgraph.testing import record_events
 
@@ -28,16 +24,11 @@ ADD: ToolSpec = {
 }
 
 
-@pytest.fixture(params=["sync", "async"])
-def mode(request: pytest.FixtureRequest) -> str:
-    return request.param
+def called(mode: Mode, llm: LLM, messages: Any, **more: Any) -> Any:
+    return llm.call(messages, **more) if not mode.asynchronous else asyncio.run(llm.acall(messages, **more))
 
 
-def called(mode: str, llm: LLM, messages: Any, **more: Any) -> Any:
-    return llm.call(messages, **more) if mode == "sync" else asyncio.run(llm.acall(messages, **more))
-
-
-def test_a_call_emits_events(serve: Serve, mode: str):
+def test_a_call_emits_events(serve: Serve, mode: Mode):
     llm = LLM("openai/test", base_url=serve(["yes", calls(("add", {"a": 1}))]).url)
     tools = [{"type": "function", "function": ADD}]
     with record_events() as events:
@@ -55,7 +46,7 @@ def test_a_call_emits_events(serve: Serve, mode: str):
     assert [requested["function"] for requested in tool_call.response] == [{"name": "add", "arguments": '{"a": 1}'}]
 
 
-def test_a_failed_call_emits_events(serve: Serve, mode: str):
+def test_a_failed_call_emits_events(serve: Serve, mode: Mode):
     import openai
 
     llm = LLM("openai/test", base_url=serve([error(401, "wrong key")]).url, max_retries=0)
@@ -65,7 +56,7 @@ def test_a_failed_call_emits_events(serve: Serve, mode: str):
     assert "wrong key" in events.of(LLMCallFailedEvent)[-1].error
 
 
-def test_a_streamed_call_emits_chunks(serve: Serve, mode: str):
+def test_a_streamed_call_emits_chunks(serve: Serve, mode: Mode):
     llm = LLM("openai/test", base_url=serve(["three words here"]).url, stream=True)
     with record_events() as events:
         assert called(mode, llm, "go") == "three words here"

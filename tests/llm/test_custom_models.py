@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer
 
@@ -23,19 +24,14 @@ ASK: list[Message] = [{"role": "user", "content": "hello there"}]
 ADD: ToolSpec = {"name": "add", "description": "", "parameters": {"type": "object", "properties": {}}}
 
 
-@pytest.fixture(params=["sync", "async"])
-def mode(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
 def ask(
-    mode: str,
+    mode: Mode,
     model: Model,
     messages: Sequence[Message] = ASK,
     tools: Sequence[ToolSpec] = (),
     stop: Sequence[str] = (),
 ) -> Reply:
-    if mode == "sync":
+    if not mode.asynchronous:
         return model.complete(messages, tools, stop, {})
     answer: Any = model.acomplete(messages, tools, stop, {})
     return asyncio.run(answer)
@@ -92,7 +88,7 @@ def simple(messages: object) -> str:
     return "simple"
 
 
-def test_a_call_gets_only_the_arguments_it_takes(mode: str):
+def test_a_call_gets_only_the_arguments_it_takes(mode: Mode):
     assert ask(mode, as_model(Bare("b")))["content"] == "bare hello there"
     assert ask(mode, as_model(Demanding()))["content"] == "None None None [] None"
     assert ask(mode, as_model(Fixed()))["content"] == "fixed"
@@ -137,14 +133,10 @@ ADDED = [{"id": "c7", "name": "add", "args": {"a": 1}}]
         ([{"name": "add", "args": {"a": 1}, "id": "c7"}], "", ADDED),
         ({"role": "assistant", "content": "so", "tool_calls": [OPENAI_CALL]}, "so", ADDED),
         (SimpleNamespace(content="so", tool_calls=[OBJECT_CALL]), "so", ADDED),
-        (
-            [{"function": {"name": "add", "arguments": "{bad"}}],
-            "",
-            [{"id": "call_0", "name": "add", "args": "{bad"}],
-        ),
+        ([{"function": {"name": "add", "arguments": "{bad"}}], "", [{"id": "call_0", "name": "add", "args": "{bad"}]),
     ],
 )
-def test_return_values_of_all_kinds_are_parsed(mode: str, returned: Any, content: str, requests: list[Any]):
+def test_return_values_of_all_kinds_are_parsed(mode: Mode, returned: Any, content: str, requests: list[Any]):
     reply = ask(mode, as_model(Returning(returned)))
     assert reply == {"content": content, "tool_calls": requests, "usage": None, "extra": {}}
 
@@ -156,7 +148,7 @@ HISTORY: list[Message] = [
 ]
 
 
-def test_a_model_without_tools_reads_the_history_as_text(mode: str):
+def test_a_model_without_tools_reads_the_history_as_text(mode: Mode):
     model = Returning()
     ask(mode, as_model(model), HISTORY, [ADD])
     assert model.asked[0][:2] == (
@@ -169,7 +161,7 @@ def test_a_model_without_tools_reads_the_history_as_text(mode: str):
     )
 
 
-def test_a_model_with_tools_gets_them_in_openais_form(mode: str):
+def test_a_model_with_tools_gets_them_in_openais_form(mode: Mode):
     model = Returning(functions=True)
     assert as_model(model).native_tools is True
     ask(mode, as_model(model), HISTORY, [ADD])
@@ -179,7 +171,7 @@ def test_a_model_with_tools_gets_them_in_openais_form(mode: str):
     assert tools == [{"type": "function", "function": dict(ADD)}]
 
 
-def test_the_answer_ends_at_a_stop_word_and_the_model_is_not_changed(mode: str):
+def test_the_answer_ends_at_a_stop_word_and_the_model_is_not_changed(mode: Mode):
     model = Returning("Action: x\nObservation: invented")
     before = dict(vars(model))
     assert ask(mode, as_model(model), stop=["\nObservation:"])["content"] == "Action: x"
@@ -218,14 +210,11 @@ def test_usage_is_that_of_the_call_even_when_fifty_run_at_once():
     assert [reply["usage"] and reply["usage"]["prompt_tokens"] for reply in replies] == list(range(100))
     used = llm.get_token_usage_summary()
     assert (used.prompt_tokens, used.completion_tokens, used.total_tokens, used.successful_requests) == (
-        9900,
-        200,
-        10100,
-        200,
-    )
+        9900, 200, 10100, 200,
+    )  # fmt: skip
 
 
-def test_exceptions_pass_unchanged_and_a_full_context_has_its_own_error(mode: str):
+def test_exceptions_pass_unchanged_and_a_full_context_has_its_own_error(mode: Mode):
     class Failing(BaseLLM):
         def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
             raise {"a": ZeroDivisionError("a"), "b": ValueError("prompt is too long: 9 > 8")}[messages[-1]["content"]]
@@ -237,7 +226,7 @@ def test_exceptions_pass_unchanged_and_a_full_context_has_its_own_error(mode: st
         ask(mode, model, [{"role": "user", "content": "b"}])
 
 
-def test_an_overridden_call_of_llm_is_honoured(mode: str):
+def test_an_overridden_call_of_llm_is_honoured(mode: Mode):
     class Shouting(LLM):
         def call(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
             return str(super().call(messages, *args, **kwargs)).upper()

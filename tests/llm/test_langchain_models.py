@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_openai import ChatOpenAI
-from langgraph.graph import END, START, StateGraph
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, calls, error, text
 from typing_extensions import TypedDict
@@ -30,13 +30,8 @@ ASK: list[Message] = [{"role": "user", "content": "two words"}]
 ADD: ToolSpec = {"name": "add", "description": "", "parameters": {"type": "object", "properties": {}}}
 
 
-@pytest.fixture(params=["sync", "async"])
-def mode(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-def ask(mode: str, model: Model, tools: Sequence[ToolSpec] = (), config: Any = None) -> Reply:
-    if mode == "sync":
+def ask(mode: Mode, model: Model, tools: Sequence[ToolSpec] = (), config: Any = None) -> Reply:
+    if not mode.asynchronous:
         return model.complete(ASK, tools, (), config or {})
     answer: Any = model.acomplete(ASK, tools, (), config or {})
     return asyncio.run(answer)
@@ -74,7 +69,7 @@ def test_a_plain_chat_model_works_on_several_event_loops(chat: MakeChat):
     assert model.async_client is before
 
 
-def test_a_plain_chat_model_answers_with_text_tools_and_usage(chat: MakeChat, mode: str):
+def test_a_plain_chat_model_answers_with_text_tools_and_usage(chat: MakeChat, mode: Mode):
     model, _ = chat(["hi", calls(("add", {"a": 1}), ("add", {"a": 2}))])
     adapted = as_model(model)
     assert adapted.native_tools is True
@@ -85,7 +80,7 @@ def test_a_plain_chat_model_answers_with_text_tools_and_usage(chat: MakeChat, mo
     assert as_model(model) is adapted
 
 
-def test_bound_parameters_survive_binding_tools(chat: MakeChat, mode: str):
+def test_bound_parameters_survive_binding_tools(chat: MakeChat, mode: Mode):
     model, server = chat(lambda request: "x")
     adapted = as_model(model.bind(temperature=0.7, stop=["END"]))
     ask(mode, adapted, [ADD])
@@ -98,7 +93,7 @@ def test_bound_parameters_survive_binding_tools(chat: MakeChat, mode: str):
 
 
 @pytest.mark.parametrize("retried", [False, True])
-def test_tools_that_a_model_has_already_are_offered_with_the_agents(chat: MakeChat, retried: bool, mode: str):
+def test_tools_that_a_model_has_already_are_offered_with_the_agents(chat: MakeChat, retried: bool, mode: Mode):
     model, server = chat(lambda request: "x")
     search: dict[str, Any] = {
         "type": "function",
@@ -112,15 +107,13 @@ def test_tools_that_a_model_has_already_are_offered_with_the_agents(chat: MakeCh
     assert names == [["add", "search"], ["search"]]
 
 
-def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
+def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: Mode):
     import openai
 
     model, server = chat([error(500), calls(("add", {})), error(500), error(500)])
     retried = as_model(
         model.with_retry(
-            retry_if_exception_type=(openai.InternalServerError,),
-            stop_after_attempt=2,
-            wait_exponential_jitter=False,
+            retry_if_exception_type=(openai.InternalServerError,), stop_after_attempt=2, wait_exponential_jitter=False
         )
     )
     assert ask(mode, retried, [ADD])["tool_calls"][0]["name"] == "add"
@@ -137,7 +130,7 @@ class Place(BaseModel):
     river: str
 
 
-def test_fallbacks_answer_in_a_structure(chat: MakeChat, mode: str):
+def test_fallbacks_answer_in_a_structure(chat: MakeChat, mode: Mode):
     model, server = chat(lambda request: error(500))
     other, _ = chat(lambda request: text('{"river": "Rhine"}'))
     whole: Any = as_model(model.with_fallbacks([other]))
@@ -146,7 +139,7 @@ def test_fallbacks_answer_in_a_structure(chat: MakeChat, mode: str):
 
 
 @pytest.mark.parametrize("retried", [False, True])
-def test_functions_and_chains_get_no_stop_words_that_they_would_not_take(retried: bool, mode: str):
+def test_functions_and_chains_get_no_stop_words_that_they_would_not_take(retried: bool, mode: Mode):
     step = "Action: add\nAction Input: {}"
 
     def answered(messages: Any) -> str:
@@ -161,7 +154,7 @@ def test_functions_and_chains_get_no_stop_words_that_they_would_not_take(retried
     ]
     for runnable in runnables:
         model = as_model(runnable.with_retry() if retried else runnable)
-        if mode == "sync":
+        if not mode.asynchronous:
             answer = model.complete(ASK, (), ("Observation:",), {})
         else:
             answer = asyncio.run(_awaited(model.acomplete(ASK, (), ("Observation:",), {})))
@@ -177,7 +170,7 @@ class Untooled(FakeListChatModel):
         raise NotImplementedError
 
 
-def test_a_model_without_tool_support_is_detected(mode: str):
+def test_a_model_without_tool_support_is_detected(mode: Mode):
     for model in (FakeListChatModel(responses=["fake"]), Untooled(responses=["fake"])):
         adapted = as_model(model)
         assert adapted.native_tools is False
@@ -218,21 +211,13 @@ def test_content_blocks_and_provider_data_become_plain_data():
         "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}],
         "tool_calls": [],
         "usage": {
-            "prompt_tokens": 10,
-            "completion_tokens": 5,
-            "total_tokens": 15,
-            "cached_prompt_tokens": 4,
-            "reasoning_tokens": 3,
-            "cache_creation_tokens": 2,
+            "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "cached_prompt_tokens": 4,
+            "reasoning_tokens": 3, "cache_creation_tokens": 2,
         },
         "extra": {"signature": "abc"},
         "metadata": {},
-    }
-    again: list[Message] = [
-        *ASK,
-        {"role": "assistant", "content": reply["content"], "extra": reply["extra"]},
-        *ASK,
-    ]
+    }  # fmt: skip
+    again: list[Message] = [*ASK, {"role": "assistant", "content": reply["content"], "extra": reply["extra"]}, *ASK]
     assert adapted.complete(again, (), (), {})["extra"] == {"signature": "abc"}
     assert adapted.name == "rich"
 
@@ -254,7 +239,7 @@ class Recorder(BaseCallbackHandler):
         self.seen.append(("error", type(error).__name__))
 
 
-def test_callbacks_and_tags_reach_a_langchain_model(chat: MakeChat, mode: str):
+def test_callbacks_and_tags_reach_a_langchain_model(chat: MakeChat, mode: Mode):
     recorder = Recorder()
     model, _ = chat(["hi"])
     ask(mode, as_model(model), config={"callbacks": [recorder], "tags": ["team"]})
@@ -265,32 +250,28 @@ class State(TypedDict, total=False):
     said: str
 
 
-def graph_of(model: Model, mode: str) -> Any:
+def speaking(model: Model, mode: Mode) -> Any:
     def speak(state: State, config: RunnableConfig) -> State:
         return {"said": str(model.complete(ASK, (), (), config)["content"])}
 
     async def aspeak(state: State, config: RunnableConfig) -> State:
         return {"said": str((await model.acomplete(ASK, (), (), config))["content"])}
 
-    graph: Any = StateGraph(State)
-    graph.add_node("speak", speak if mode == "sync" else aspeak)
-    graph.add_edge(START, "speak")
-    graph.add_edge("speak", END)
-    return graph.compile()
+    return graph_of(State, {"speak": speak if not mode.asynchronous else aspeak})
 
 
-def streamed(graph: Any, mode: str) -> list[str]:
+def streamed(graph: Any, mode: Mode) -> list[str]:
     async def collect() -> list[str]:
         return [part[0].content async for part in graph.astream({}, stream_mode="messages")]
 
-    if mode == "sync":
+    if not mode.asynchronous:
         return [part[0].content for part in graph.stream({}, stream_mode="messages")]
     return asyncio.run(collect())
 
 
-def test_tokens_stream_out_of_a_graph(serve: Serve, mode: str):
+def test_tokens_stream_out_of_a_graph(serve: Serve, mode: Mode):
     llm = LLM("openai/test", base_url=serve(["one two three"]).url)
-    pieces = [piece for piece in streamed(graph_of(as_model(llm), mode), mode) if piece]
+    pieces = [piece for piece in streamed(speaking(as_model(llm), mode), mode) if piece]
     assert pieces == ["one", " two", " three"]
     assert llm.get_token_usage_summary().completion_tokens == 3
 
@@ -331,7 +312,7 @@ class ChatAnthropic(Sealed):
     """Has the name of a class whose API wants the user to speak first."""
 
 
-def test_the_user_speaks_first_where_the_api_wants_that(mode: str):
+def test_the_user_speaks_first_where_the_api_wants_that(mode: Mode):
     conversations: list[list[Message]] = [
         [{"role": "system", "content": "Be brief."}],
         [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Go on."}],
@@ -340,7 +321,7 @@ def test_the_user_speaks_first_where_the_api_wants_that(mode: str):
     model = ChatAnthropic(responses=[AIMessage("x")], seen=[])
     adapted = as_model(model)
     for messages in conversations:
-        if mode == "sync":
+        if not mode.asynchronous:
             adapted.complete(messages, (), (), {})
         else:
             asyncio.run(_awaited(adapted.acomplete(messages, (), (), {})))
@@ -376,7 +357,7 @@ class BadRequestError(Exception):
 BadRequestError.__module__ = "anthropic"
 
 
-def test_a_last_answer_is_given_where_calls_without_tools_are_rejected(mode: str):
+def test_a_last_answer_is_given_where_calls_without_tools_are_rejected(mode: Mode):
     @tool
     def add() -> str:
         """Add."""
@@ -385,7 +366,7 @@ def test_a_last_answer_is_given_where_calls_without_tools_are_rejected(mode: str
     model = Picky(responses=[], seen=[])
     agent = Agent(role="r", goal="g", backstory="b", llm=model, tools=[add], max_iter=1)
     crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
-    result = crew.kickoff() if mode == "sync" else asyncio.run(_kicked_off(crew))
+    result = crew.kickoff() if not mode.asynchronous else asyncio.run(_kicked_off(crew))
     assert result.raw == "forced"
     assert "Observation: three" in str(model.seen[-1])
 

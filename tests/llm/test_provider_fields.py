@@ -202,12 +202,10 @@ def test_a_subclass_that_overrides_call_and_a_program_that_calls_get_and_send_th
 
 def test_pieces_of_a_list_without_indices_are_joined_up_to_a_signature():
     pieces = [
-        {"type": "thinking", "thinking": "I "},
-        {"type": "thinking", "thinking": "look"},
-        {"type": "thinking", "signature": "S"},
-        {"type": "thinking", "thinking": "then"},
+        {"type": "thinking", "thinking": "I "}, {"type": "thinking", "thinking": "look"},
+        {"type": "thinking", "signature": "S"}, {"type": "thinking", "thinking": "then"},
         {"type": "redacted_thinking", "data": "D"},
-    ]
+    ]  # fmt: skip
     parts = [read_part({"thinking_blocks": [piece]}) or {} for piece in pieces]
     assert join_parts(parts, [])["message"]["thinking_blocks"] == [
         {"type": "thinking", "thinking": "I look", "signature": "S"},

@@ -44,12 +44,9 @@ class ChatLiteLLM(Chat):
 
 
 CLASSES = {
-    "anthropic": ChatAnthropic,
-    "bedrock": ChatBedrockConverse,
-    "gemini": ChatGoogleGenerativeAI,
-    "litellm": ChatLiteLLM,
-    "mistral": ChatMistralAI,
-}
+    "anthropic": ChatAnthropic, "bedrock": ChatBedrockConverse, "gemini": ChatGoogleGenerativeAI,
+    "litellm": ChatLiteLLM, "mistral": ChatMistralAI,
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
 import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from modes import Mode
 
 from crewgraph import BaseLLM
 from crewgraph.core.messages import Message, Reply
@@ -26,13 +26,8 @@ class Blocked(Enum):
     SAFETY = "SAFETY"
 
 
-@pytest.fixture(params=["sync", "async"])
-def mode(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-def ask(mode: str, model: Model) -> Reply:
-    if mode == "sync":
+def ask(mode: Mode, model: Model) -> Reply:
+    if not mode.asynchronous:
         return model.complete(ASK, (), (), {})
     return asyncio.run(model.acomplete(ASK, (), (), {}))
 
@@ -88,13 +83,13 @@ def test_without_a_reason_only_a_stream_that_must_have_one_is_cut():
     assert ending_of({"model_provider": "somebody"}).verdict == "whole"
 
 
-def test_a_text_that_ends_at_a_limit_is_marked_and_named_in_a_warning(mode: str, caplog: pytest.LogCaptureFixture):
+def test_a_text_that_ends_at_a_limit_is_marked_and_named_in_a_warning(mode: Mode, caplog: pytest.LogCaptureFixture):
     reply = ask(mode, saying(AIMessage("Half an", response_metadata={"stop_reason": "max_tokens"})))
     assert (reply["content"], reply.get("cut")) == ("Half an", {"reason": "max_tokens", "limited": False})
     assert "was cut off (`max_tokens`) at the limit of the model or its server" in caplog.text
 
 
-def test_tool_calls_that_are_not_whole_do_not_get_through(mode: str):
+def test_tool_calls_that_are_not_whole_do_not_get_through(mode: Mode):
     for reason in ("length", "OTHER", "banana"):
         message = AIMessage("", tool_calls=[CALL], response_metadata={"finish_reason": reason})
         with pytest.raises(ReplyCut, match="Its calls of `pay` were not run") as cut:
@@ -102,13 +97,13 @@ def test_tool_calls_that_are_not_whole_do_not_get_through(mode: str):
         assert reason in str(cut.value)
 
 
-def test_an_unknown_reason_of_a_text_is_taken_as_whole_with_a_warning(mode: str, caplog: pytest.LogCaptureFixture):
+def test_an_unknown_reason_of_a_text_is_taken_as_whole_with_a_warning(mode: Mode, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.WARNING)
     assert ask(mode, saying(AIMessage("Done.", response_metadata={"finish_reason": "banana"})))["content"] == "Done."
     assert "the unknown reason `banana`" in caplog.text
 
 
-def test_a_paused_turn_goes_on_with_what_was_said(mode: str):
+def test_a_paused_turn_goes_on_with_what_was_said(mode: Mode):
     asked: list[list[BaseMessage]] = []
 
     class Pausing(GenericFakeChatModel):
@@ -128,13 +123,13 @@ def test_a_paused_turn_goes_on_with_what_was_said(mode: str):
     assert asked[1][-1].content == searching
 
 
-def test_a_turn_that_never_ends_is_given_up(mode: str):
+def test_a_turn_that_never_ends_is_given_up(mode: Mode):
     paused = [AIMessage("on ", response_metadata={"stop_reason": "pause_turn"}) for _ in range(20)]
     with pytest.raises(ReplyCut, match="`pause_turn`"):
         ask(mode, saying(*paused))
 
 
-def test_a_refusal_has_the_words_of_the_model(mode: str):
+def test_a_refusal_has_the_words_of_the_model(mode: Mode):
     blocks: list[str | dict[Any, Any]] = [{"type": "refusal", "refusal": "I will not."}]
     for message in (
         AIMessage("", additional_kwargs={"refusal": "I will not."}, response_metadata={"finish_reason": "stop"}),
@@ -158,15 +153,10 @@ def test_what_comes_before_a_stop_word_is_whole():
         AIMessage("Half", response_metadata={"finish_reason": "content_filter"}),
     ],
 )
-def test_a_model_of_ones_own_may_say_how_its_message_ended(mode: str, returned: object):
+def test_a_model_of_ones_own_may_say_how_its_message_ended(mode: Mode, returned: object):
     class Own(BaseLLM):
         def call(self, messages: str | list[dict[str, Any]], *args: Any, **kwargs: Any) -> Any:
             return returned
 
     with pytest.raises(ReplyFiltered, match=r"content_filter"):
         ask(mode, as_model(Own("own")))
-
-
-def test_replies_of_models_that_give_no_reason_are_whole(mode: str):
-    answers: Sequence[str] = ["yes"]
-    assert ask(mode, saying(*map(AIMessage, answers)))["content"] == "yes"

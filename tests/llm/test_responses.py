@@ -113,11 +113,8 @@ def test_results_of_builtin_tools_are_returned(mode: Mode):
         )
     assert isinstance(results, ResponsesAPIResult)
     assert (results.text, results.response_id, results.has_tool_outputs(), results.has_reasoning()) == (
-        "two",
-        "resp_1",
-        True,
-        True,
-    )
+        "two", "resp_1", True, True,
+    )  # fmt: skip
     assert results.web_search_results == [{"id": "ws_1", "status": "completed", "type": "web_search_call"}]
     assert results.code_interpreter_results[0]["results"] == [
         {"type": "logs", "logs": "2"},

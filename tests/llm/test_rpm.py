@@ -72,7 +72,7 @@ def in_threads(*works: Callable[[], Any]) -> None:
 
 def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once():
     controller = RPMController(max_rpm=5, seconds=0.8)
-    window, began = record_requests(controller), time.monotonic()
+    window = record_requests(controller)
     passed: list[tuple[float, bool]] = []
 
     def request() -> None:
@@ -90,7 +90,7 @@ def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once()
     in_threads(*[request] * 8, loop, loop)
     assert len(passed) == len(window.seen) == 16 and all(value is True for _, value in passed)
     assert window.closest(5) > 0.799
-    assert time.monotonic() - began < 11, "four windows are enough, and sixteen would be thirteen seconds"
+    assert window.closest(4) < 0.8, "a window has as many as it may"
 
 
 def test_requests_are_admitted_in_order_of_arrival(mode: Mode):

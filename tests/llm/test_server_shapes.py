@@ -79,11 +79,7 @@ TEXTS: list[tuple[str, str, Any]] = [
     ("an empty list of calls", STUDIO + "1318", whole({"role": "assistant", "content": "fine", "tool_calls": []})),
     ("calls are null", SGLANG + "3912", whole({"role": "assistant", "content": "fine", "tool_calls": None})),
     ("no role", "https://github.com/openai/openai-openapi/pull/434", whole({"content": "fine"})),
-    (
-        "the role is null",
-        SGLANG + "3912",
-        whole({"role": None, "content": "fine", "tool_calls": None}),
-    ),
+    ("the role is null", SGLANG + "3912", whole({"role": None, "content": "fine", "tool_calls": None})),
     (
         "the content is a list of parts",
         "https://github.com/microsoft/autogen/pull/8154",

@@ -22,12 +22,7 @@ NUMBERS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_prompt_
         ),
         ({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": None}, (5, 2, 7, 0, 0, 0)),
         (
-            {
-                "input_tokens": 5,
-                "output_tokens": 2,
-                "cache_read_input_tokens": 3,
-                "cache_creation_input_tokens": 1,
-            },
+            {"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 1},
             (5, 2, 7, 3, 0, 1),
         ),
         (
@@ -100,12 +95,7 @@ def test_context_length_errors_of_every_provider_are_recognized(text: str):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Too many tokens, please wait before trying again.",
-        "rate limit",
-        "context deadline exceeded",
-        "not long enough",
-    ],
+    ["Too many tokens, please wait before trying again.", "rate limit", "context deadline exceeded", "not long enough"],
 )
 def test_other_errors_pass_unchanged(text: str):
     original = RuntimeError(text)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -15,7 +15,7 @@ import processes
 import pytest
 from modes import Mode
 from runtime.parts import agent, asked, crew, task
-from servers.mcp_process import RunningServer, calls, over_stdio, running
+from servers.mcp_process import calls, over_stdio, running
 from servers.mcp_server import PICTURE, PROGRAM
 from waiting import wait_until
 
@@ -41,7 +41,6 @@ from crewgraph.tools.mcp import (
 
 DEPTH = ToolUse("depth", {"place": "Brest"})
 NAMES = ["depth", "note", "register", "picture", "sound", "fail", "wait", "end"]
-Served = Callable[[str], RunningServer]
 
 
 @pytest.fixture
@@ -113,13 +112,9 @@ def test_listeners_hear_of_servers_and_of_what_they_do(mode: Mode, stdio: MCPSer
         mode.kickoff(crew(task("a", one)))
     reported = [event for event in events if isinstance(event, MCPEvent)]
     assert [event.type for event in reported] == [
-        "mcp_connection_started",
-        "mcp_connection_completed",
-        "mcp_tool_execution_started",
-        "mcp_tool_execution_completed",
-        "mcp_tool_execution_started",
-        "mcp_tool_execution_failed",
-    ]
+        "mcp_connection_started", "mcp_connection_completed", "mcp_tool_execution_started",
+        "mcp_tool_execution_completed", "mcp_tool_execution_started", "mcp_tool_execution_failed",
+    ]  # fmt: skip
     assert (
         reported[0].agent_role == "worker" and reported[0].transport_type == "stdio" and reported[0].server_url is None
     )
@@ -194,7 +189,6 @@ def test_what_a_server_calls_read_only_is_read_once_in_a_run_and_the_rest_runs_e
     assert [cached for name, cached in used if name.endswith("depth")] == [False, True, False]
 
 
-# ------------------------------------------------------------------ content
 def test_images_are_shown_and_other_bytes_are_reported(mode: Mode, stdio: MCPServerStdio):
     one = worker([ToolUse("picture", {}), ToolUse("sound", {})], mcps=[stdio])
     mode.kickoff(crew(task("a", one)))
@@ -215,7 +209,6 @@ def test_a_failing_tool_is_reported_to_the_model(mode: Mode, stdio: MCPServerStd
     assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 1
 
 
-# ------------------------------------------------------------------ names and filters
 def test_a_tool_of_the_agent_may_have_the_name_that_a_tool_has_at_its_server(mode: Mode, stdio: MCPServerStdio):
     @tool
     def depth(place: str) -> str:
@@ -265,7 +258,6 @@ def test_a_list_of_tools_may_be_kept_for_all_runs(mode: Mode, notes: Path):
     assert "cannot be used" in observed(one)[0]
 
 
-# ------------------------------------------------------------------ what goes wrong
 @pytest.mark.parametrize(
     ("given", "reported"),
     [
@@ -405,7 +397,6 @@ def test_a_call_that_takes_too_long_is_reported_to_the_model(mode: Mode, stdio: 
     assert "did not carry out `wait` within 0.3 seconds" in observed(one)[0]
 
 
-# ------------------------------------------------------------------ resume
 RUN = """
 import os, sys
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
@@ -454,7 +445,6 @@ def test_what_is_on_record_is_not_asked_for_again(mode: Mode, notes: Path):
     assert offered(one) == NAMES
 
 
-# ------------------------------------------------------------------ tools of langchain-mcp-adapters
 def test_tools_of_langchain_mcp_adapters_are_used_as_they_are(mode: Mode, notes: Path):
     from langchain_mcp_adapters.client import MultiServerMCPClient
 

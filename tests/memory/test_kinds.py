@@ -10,13 +10,7 @@ import pytest
 from crewgraph.errors import StorageError
 from crewgraph.events import BaseEvent
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
-from crewgraph.memory.kinds import (
-    EntityMemory,
-    ExternalMemory,
-    LongTermMemory,
-    ShortTermMemory,
-    StoredMemory,
-)
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory, StoredMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
 from crewgraph.testing import record_events
 
@@ -76,14 +70,9 @@ def test_a_custom_storage_is_called_as_crewai_calls_it(kind: type[StoredMemory])
     memory.search(query="q", limit=4, score_threshold=0.7)
     memory.reset()
     assert storage.calls == [
-        ("save", "v", {}),
-        ("save", "w", {"a": 1}),
-        ("save", "x", {"b": 2}),
-        ("search", "q", 5, 0.6),
-        ("search", "q", 3, 0.1),
-        ("search", "q", 4, 0.7),
-        "reset",
-    ]
+        ("save", "v", {}), ("save", "w", {"a": 1}), ("save", "x", {"b": 2}), ("search", "q", 5, 0.6),
+        ("search", "q", 3, 0.1), ("search", "q", 4, 0.7), "reset",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -135,7 +124,6 @@ def test_what_a_storage_raises_is_reported_and_raised():
     assert events[1].error == "the disk is full"  # pyright: ignore[reportAttributeAccessIssue]
 
 
-# ------------------------------------------------------------------------------------------------- found by meaning
 def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
     stored = RAGStorage(type="short_term")
     stored.save("the harbour of Bonn has three boats", {"agent": "Clerk"})
@@ -156,19 +144,14 @@ def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path,
 
     first, second = crew_of("Clerk"), crew_of("Clerk", "Baker")
     shelves = [
-        RAGStorage(type="short_term"),
-        RAGStorage(type="short"),
-        RAGStorage(type="short_term", crew=first),
+        RAGStorage(type="short_term"), RAGStorage(type="short"), RAGStorage(type="short_term", crew=first),
         RAGStorage(type="short_term", crew=second),
-    ]
+    ]  # fmt: skip
     for number, shelf in enumerate(shelves):
         shelf.save(f"boats {number}")
     assert [[record["content"] for record in shelf.search("boats", score_threshold=0)] for shelf in shelves] == [
-        ["boats 0"],
-        ["boats 1"],
-        ["boats 2"],
-        ["boats 3"],
-    ]
+        ["boats 0"], ["boats 1"], ["boats 2"], ["boats 3"],
+    ]  # fmt: skip
     shelves[2].reset()
     assert [len(shelf.search("boats", score_threshold=0)) for shelf in shelves] == [1, 1, 0, 1]
     (tmp_path / "elsewhere").mkdir()
@@ -176,7 +159,6 @@ def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path,
     assert shelves[0].search("boats", score_threshold=0) == []
 
 
-# ------------------------------------------------------------------------------------------------------- long term
 @pytest.fixture(params=["file", "default"])
 def long_term(request: pytest.FixtureRequest, tmp_path: Path) -> LongTermMemory:
     if request.param == "default":

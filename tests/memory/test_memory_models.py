@@ -17,14 +17,12 @@ PLACE = {
     "importance": 0.8,
     "extracted_metadata": {"entities": ["Brest"], "dates": None, "topics": "tide"},
 }
-KEEP: dict[str, Any] = {"actions": [], "insert_new": True}
 
 
 def memory_of(llm: Any, **words_given: Any) -> Memory:
     return Memory(llm=llm, embedder=words, **words_given)
 
 
-# ------------------------------------------------------------------------------------------------- where it belongs
 def test_what_is_not_said_says_the_model(mode: Mode):
     llm = knowing(place=PLACE)
     memory = memory_of(llm)
@@ -47,7 +45,6 @@ def test_a_model_that_does_not_say_is_reported_and_the_text_is_kept(
     assert "returned no `MemoryAnalysis`" in caplog.text and "returned no `ExtractedMemories`" in caplog.text
 
 
-# ------------------------------------------------------------------------------------------------- records that are alike
 STRANGE = {
     "actions": [{"action": "delete", "record_id": "nope"}, {"action": "eat", "record_id": "?"}],
     "insert_new": True,
@@ -156,7 +153,6 @@ def test_texts_are_embedded_as_documents_once_where_queries_have_other_vectors(m
     assert embed.documents == [texts]
 
 
-# ------------------------------------------------------------------------------------------------- recalling
 QUERY = {"recall_queries": ["cats", "fish"], "suggested_scopes": ["/p"], "complexity": "simple", "keywords": []}
 
 
@@ -205,7 +201,6 @@ def test_where_little_is_found_the_model_says_what_else_to_look_for(mode: Mode):
     assert len(llm.requests) == 1
 
 
-# ------------------------------------------------------------------------------------------------- texts and functions
 def test_what_is_worth_remembering_is_taken_out_of_a_text(mode: Mode):
     memory = memory_of(knowing(extract={"memories": ["The pier is old.", " "]}))
     assert mode.run(memory.extract_memories, memory.aextract_memories, "A long text") == ["The pier is old."]

@@ -27,7 +27,6 @@ def contents(found: list[MemoryMatch]) -> list[str]:
     return [match.record.content for match in found]
 
 
-# ------------------------------------------------------------------------------------------------- remembering
 def test_what_is_remembered_is_recalled(memory: Memory, mode: Mode):
     record = mode.run(memory.remember, memory.aremember, "The ferry leaves at nine")
     assert record is not None and record.scope == "/" and record.importance == 0.5
@@ -117,7 +116,6 @@ def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], er
     assert memory.list_records() == []
 
 
-# ------------------------------------------------------------------------------------------------- recalling
 def test_a_scope_holds_what_is_below_it_and_nothing_alongside_it(memory: Memory, mode: Mode):
     for scope in ("/a", "/ab", "/a/b", "/b/a"):
         memory.remember(f"in {scope}", scope=scope)
@@ -152,7 +150,6 @@ def test_scores_weigh_nearness_age_and_importance():
     assert reasons == ["semantic", "importance"]
 
 
-# ------------------------------------------------------------------------------------------------- looking, changing, forgetting
 def test_what_there_is_is_reported(memory: Memory, mode: Mode):
     memory.remember("a", scope="/ports/brest", categories=["sea"])
     memory.remember("b", scope="/ports/brest/pier", categories=["sea", "stone"])
@@ -238,11 +235,8 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
     assert mode.run(memory.remember, memory.aremember, "b") is None
     assert memory.remember_many(["b"]) == []
     changing: list[Callable[[], object]] = [
-        memory.forget,
-        memory.reset,
-        memory.reset_all,
-        lambda: memory.update(record.id, "x"),
-    ]
+        memory.forget, memory.reset, memory.reset_all, lambda: memory.update(record.id, "x"),
+    ]  # fmt: skip
     for change in changing:
         with pytest.raises(RunError, match="read-only memory"):
             change()

@@ -13,12 +13,9 @@ __all__ = ["Answers", "ids_in", "knowing", "words"]
 Answers = Mapping[str, Any] | Callable[[str], Mapping[str, Any]] | str | Exception
 
 _FORMS = {
-    "query": "recall_queries",
-    "place": "suggested_scope",
-    "merge": "insert_new",
-    "extract": "one sentence each",
+    "query": "recall_queries", "place": "suggested_scope", "merge": "insert_new", "extract": "one sentence each",
     "gaps": "missing",
-}
+}  # fmt: skip
 
 
 def words(texts: list[str]) -> list[list[float]]:

@@ -48,13 +48,7 @@ def test_a_file_keeps_its_form(name: str):
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b"from crewai import (\n",
-        b"print 'crewai'\n",
-        b"# crewai \xff\n",
-        b"# coding: nothing\ncrewai\n",
-    ],
+    "data", [b"from crewai import (\n", b"print 'crewai'\n", b"# crewai \xff\n", b"# coding: nothing\ncrewai\n"]
 )
 def test_what_cannot_be_read_is_refused(data: bytes):
     with pytest.raises(UnreadableSource):

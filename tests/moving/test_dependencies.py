@@ -151,14 +151,9 @@ python_version = "3.10"
 
 
 BOUNDS = {
-    ">=3.10,<3.14": ">=3.11,<3.14",
-    ">=3.9.2": ">=3.11",
-    ">= 3.8, !=3.9.1": ">= 3.11, !=3.9.1",
-    ">=3.12": ">=3.12",
-    ">=3.8,<3.11": ">=3.8,<3.11",
-    "<3.14": "<3.14",
-    "==3.10.*": "==3.10.*",
-}
+    ">=3.10,<3.14": ">=3.11,<3.14", ">=3.9.2": ">=3.11", ">= 3.8, !=3.9.1": ">= 3.11, !=3.9.1",
+    ">=3.12": ">=3.12", ">=3.8,<3.11": ">=3.8,<3.11", "<3.14": "<3.14", "==3.10.*": "==3.10.*",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("said", BOUNDS)
@@ -175,24 +170,18 @@ def test_a_project_does_not_promise_pythons_that_crewgraph_does_not_run_on(tmp_p
 
 def test_what_cannot_be_rewritten_is_reported(tmp_path: Path):
     lines = [
-        "crewai==1 \\",
-        "    --hash=sha256:aa",
-        "crewai==1 --hash=sha256:bb",
+        "crewai==1 \\", "    --hash=sha256:aa", "crewai==1 --hash=sha256:bb",
         "-e git+https://example.org/crewAI.git",
-    ]
+    ]  # fmt: skip
     put(tmp_path, main__py="import crewai\n", requirements__txt="\n".join(lines))
     put(tmp_path, pyproject__toml='[project]\ndependencies = ["crewai"]\n[tool.uv.sources]\ncrewai = {path = "../c"}\n')
     put(tmp_path, Pipfile='[packages.crewai]\nversion = "*"\n')
     made = plan_migration(tmp_path)
     assert [file.shown for file in made.files] == ["main.py", "pyproject.toml"]
     assert [(note.file, note.line) for note in made.notes] == [
-        ("Pipfile", 1),
-        ("pyproject.toml", 2),
-        ("pyproject.toml", 4),
-        ("requirements.txt", 1),
-        ("requirements.txt", 3),
-        ("requirements.txt", 4),
-    ]
+        ("Pipfile", 1), ("pyproject.toml", 2), ("pyproject.toml", 4), ("requirements.txt", 1),
+        ("requirements.txt", 3), ("requirements.txt", 4),
+    ]  # fmt: skip
 
 
 def test_a_dependency_is_seen_wherever_it_is_rewritten(tmp_path: Path):
@@ -202,13 +191,9 @@ def test_a_dependency_is_seen_wherever_it_is_rewritten(tmp_path: Path):
     put(tmp_path, pyproject__toml="[tool.poetry.dependencies]\ncrewai = '*'\n[tool.uv.sources]\ncrewai = {path='c'}\n")
     uses = [(use.file, use.line) for one in check_project(tmp_path).found for use in one.uses]
     assert sorted(uses) == [
-        ("Pipfile", 2),
-        ("environment.yml", 2),
-        ("pyproject.toml", 2),
-        ("requirements.in", 1),
-        ("setup.cfg", 2),
+        ("Pipfile", 2), ("environment.yml", 2), ("pyproject.toml", 2), ("requirements.in", 1), ("setup.cfg", 2),
         ("setup.py", 1),
-    ]
+    ]  # fmt: skip
 
 
 def test_crewai_stays_a_dependency_as_long_as_something_imports_it(tmp_path: Path):

@@ -24,13 +24,9 @@ SAME_FORM = {
     "from langchain_community.chat_models import ChatOllama": "from langchain_ollama import ChatOllama",
 }
 LEFT = (
-    "from crewai_tools import SerperDevTool",
-    "from .crewai import Agent",
-    "from .tools import tool",
-    "from langchain_openai import ChatOpenAI",
-    "from crewai.plus_api import PlusAPI",
-    "x = 'crewai'",
-)
+    "from crewai_tools import SerperDevTool", "from .crewai import Agent", "from .tools import tool",
+    "from langchain_openai import ChatOpenAI", "from crewai.plus_api import PlusAPI", "x = 'crewai'",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("line", SAME_FORM)

@@ -108,12 +108,8 @@ def test_why_a_file_cannot_be_read_is_reported_in_pythons_words_with_its_line(py
     assert [line for line in sorted(done.stderr.splitlines()) if not line.startswith(("wide", "0 "))] == reported
     broken = python("-m", "crewgraph", "check", ".").stdout.partition("Could not be read\n")[2]
     assert [line.strip().partition(":")[0] for line in broken.splitlines()[:5]] == [
-        "a.ipynb",
-        "gone.py",
-        "latin.py",
-        "old.py",
-        "wide.py",
-    ]
+        "a.ipynb", "gone.py", "latin.py", "old.py", "wide.py",
+    ]  # fmt: skip
     assert "wide.py:1: it is not in UTF-8" in done.stderr and "wide.py:1: it is not in UTF-8" in broken
 
 

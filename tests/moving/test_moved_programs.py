@@ -15,15 +15,9 @@ from parity.compare import ASPECTS, alike, follows, known, recording, relation, 
 from parity.run_program import PROGRAMS, ROOT, Implementation, programs, source, trace_program
 
 SAMPLE = (
-    "callbacks",
-    "conditional_run",
-    "custom_llm_with_tool",
-    "guardrails_several",
-    "listener_reads",
-    "memory_kinds",
-    "project",
-    "unknown_keywords",
-)
+    "callbacks", "conditional_run", "custom_llm_with_tool", "guardrails_several", "listener_reads",
+    "memory_kinds", "project", "unknown_keywords",
+)  # fmt: skip
 EVENTS = {'"crewai.events.base_events"': '"crewgraph.events.base"', '"crewai.events"': '"crewgraph.events"'}
 """The modules in which the harness listens, on both sides."""
 

@@ -58,12 +58,7 @@ def a_run() -> Iterator[BaseEvent]:
     yield events.AgentStepEvent(agent=RESEARCHER, task=RESEARCH, step={"thought": "I should\nsearch."}, iteration=1)
     yield events.ToolUsageStartedEvent(tool_name="search", tool_args={"query": "AI", "limit": 3}, from_task=RESEARCH)
     yield events.ToolUsageFinishedEvent(
-        tool_name="search",
-        tool_args={},
-        from_task=RESEARCH,
-        started_at=at(1),
-        finished_at=at(1.8),
-        output="12 hits",
+        tool_name="search", tool_args={}, from_task=RESEARCH, started_at=at(1), finished_at=at(1.8), output="12 hits"
     )
     yield events.LLMGuardrailCompletedEvent(
         success=False, result=None, error="Only 8 findings.", retry_count=0, from_task=RESEARCH
@@ -115,12 +110,7 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     (events.ToolUsageStartedEvent(tool_name="ask", tool_args="not json"), "[run] tool call: ask(not json)"),
     (
         events.ToolUsageFinishedEvent(
-            tool_name="ask",
-            tool_args={},
-            started_at=BEGIN,
-            finished_at=BEGIN,
-            from_cache=True,
-            output={"a": [1]},
+            tool_name="ask", tool_args={}, started_at=BEGIN, finished_at=BEGIN, from_cache=True, output={"a": [1]}
         ),
         '[run] tool ask returned from cache: {"a": [1]}',
     ),
@@ -228,13 +218,9 @@ def test_secrets_of_the_environment_are_covered(monkeypatch: pytest.MonkeyPatch)
 
 def test_arguments_named_like_secrets_are_covered():
     values = {
-        "api_key": "a",
-        "apiKey": "b",
-        "Authorization": "c",
-        "user": {"password": "d", "name": "ada"},
-        "max_tokens": 5,
-        "token": "e",
-    }
+        "api_key": "a", "apiKey": "b", "Authorization": "c", "user": {"password": "d", "name": "ada"},
+        "max_tokens": 5, "token": "e",
+    }  # fmt: skip
     assert printed_lines(events.ToolUsageStartedEvent(tool_name="t", tool_args=values)) == [
         '[run] tool call: t(api_key="***", apiKey="***", Authorization="***", '
         'user={"password": "***", "name": "ada"}, max_tokens=5, token="***")'

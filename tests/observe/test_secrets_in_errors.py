@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 import pytest
@@ -15,6 +15,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from modes import Mode
 from servers.langsmith_api import traced
 from servers.openai_api import Answer, OpenAIServer, Request
+from servers.postgres import Postgres
 from test_redaction import SECRET_VALUES
 
 from crewgraph import LLM, Agent, BaseLLM, Crew, Task
@@ -23,9 +24,6 @@ from crewgraph.events import BaseEvent, crewai_event_bus
 from crewgraph.flow import Flow, persist, start
 from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.storage.checkpoints import SqliteCheckpointer
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 KEY = "Ma7k/no_shape/of+a+key"
 HEADER = "Ma7k and a secret header"

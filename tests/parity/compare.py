@@ -8,18 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 __all__ = [
-    "ASPECTS",
-    "NEW",
-    "OLD",
-    "Difference",
-    "alike",
-    "differences",
-    "follows",
-    "known",
-    "recording",
-    "relation",
+    "ASPECTS", "NEW", "OLD", "Difference", "alike", "differences", "follows", "known", "recording", "relation",
     "whole",
-]
+]  # fmt: skip
 
 OLD, NEW = "1.2.1", "1.15"
 ASPECTS = ("outcome", "usage", "tasks", "tools", "requests", "conversations", "events", "memory")

@@ -24,15 +24,9 @@ RESULTS = ("result", "results", "second")
 """The variables of a program whose values count."""
 
 REMEMBERED = (
-    "source_type",
-    "limit",
-    "score_threshold",
-    "value",
-    "query",
-    "results",
-    "memory_content",
+    "source_type", "limit", "score_threshold", "value", "query", "results", "memory_content",
     "retrieved_knowledge",
-)
+)  # fmt: skip
 """The fields of memory and knowledge events that are recorded."""
 
 

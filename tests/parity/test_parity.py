@@ -12,27 +12,11 @@ from parity.compare import ASPECTS, alike, follows, known, recording, relation
 from parity.run_program import CREWGRAPH, trace_program
 
 SAMPLE = (
-    "async_tasks",
-    "bad_crew",
-    "callbacks",
-    "conditional_skipped",
-    "custom_llm_with_tool",
-    "flow_crew_in_loop",
-    "guardrail_exhausted",
-    "guardrails_several",
-    "json_output_file",
-    "kickoff_for_each",
-    "max_iter",
-    "model_error_400",
-    "placeholders",
-    "project",
-    "pydantic_output_prose",
-    "research_report",
-    "several_kickoffs",
-    "text_protocol_where_native",
-    "tool_fails",
-    "tool_result_as_answer",
-)
+    "async_tasks", "bad_crew", "callbacks", "conditional_skipped", "custom_llm_with_tool", "flow_crew_in_loop",
+    "guardrail_exhausted", "guardrails_several", "json_output_file", "kickoff_for_each", "max_iter",
+    "model_error_400", "placeholders", "project", "pydantic_output_prose", "research_report", "several_kickoffs",
+    "text_protocol_where_native", "tool_fails", "tool_result_as_answer",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("program", SAMPLE)

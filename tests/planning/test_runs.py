@@ -14,11 +14,7 @@ from waiting import LONG
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanningConfig
-from crewgraph.events.planning import (
-    ObservationEvent,
-    PlanStepCompletedEvent,
-    PlanStepEvent,
-)
+from crewgraph.events.planning import ObservationEvent, PlanStepCompletedEvent, PlanStepEvent
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
@@ -226,15 +222,9 @@ def test_events_report_each_step():
         crew_of(agent_of(model, HIGH)).kickoff()
     reported = [event for event in events if isinstance(event, (PlanStepEvent, ObservationEvent))]
     assert [event.type for event in reported][:8] == [
-        "plan_step_started",
-        "step_observation_started",
-        "step_observation_completed",
-        "plan_step_completed",
-        "plan_step_started",
-        "step_observation_started",
-        "step_observation_completed",
-        "plan_step_completed",
-    ]
+        "plan_step_started", "step_observation_started", "step_observation_completed", "plan_step_completed",
+        "plan_step_started", "step_observation_started", "step_observation_completed", "plan_step_completed",
+    ]  # fmt: skip
     assert reported[8].type == "plan_replan_triggered"
     assert {(event.agent_role, event.task_name) for event in reported} == {("Clerk", "tide")}
     done = [event for event in reported if isinstance(event, PlanStepCompletedEvent)]

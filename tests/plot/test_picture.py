@@ -62,13 +62,9 @@ def test_signatures_conditions_labels_and_docstrings():
 def test_kinds():
     drawn_methods = methods(Told)
     assert {name: method.kind for name, method in drawn_methods.items()} == {
-        "first": "start",
-        "maybe": "start",
-        "later": "start",
-        "work": "listener",
-        "judge": "router",
+        "first": "start", "maybe": "start", "later": "start", "work": "listener", "judge": "router",
         "sort": "router",
-    }
+    }  # fmt: skip
     assert {name for name, method in drawn_methods.items() if method.begins} == {"first", "maybe", "sort"}
 
 

@@ -59,13 +59,10 @@ class Elements(HTMLParser):
 @pytest.mark.parametrize(
     ("given", "written"),
     [
-        ("my_workflow", "my_workflow.html"),
-        ("my_workflow.html", "my_workflow.html"),
-        ("a.HTML", "a.HTML"),
-        ("v1.2", "v1.2.html"),
-        (Path("deep/flow"), str(Path("deep/flow.html"))),
+        ("my_workflow", "my_workflow.html"), ("my_workflow.html", "my_workflow.html"), ("a.HTML", "a.HTML"),
+        ("v1.2", "v1.2.html"), (Path("deep/flow"), str(Path("deep/flow.html"))),
     ],
-)
+)  # fmt: skip
 def test_the_path_is_returned_and_printed(given: Any, written: str, folder: Path, capsys: pytest.CaptureFixture[str]):
     (folder / "deep").mkdir()
     assert MyFlow().plot(given) == written
@@ -170,12 +167,9 @@ def test_shapes_and_borders_say_what_a_method_is(folder: Path):
         )
     }
     assert drawn == {
-        "init": ("start begins", "circle"),
-        "process": ("listener", "ellipse"),
-        "decide": ("router", "polygon"),
-        "handle_a": ("listener", "ellipse"),
-        "handle_b": ("listener crew", "ellipse"),
-    }
+        "init": ("start begins", "circle"), "process": ("listener", "ellipse"), "decide": ("router", "polygon"),
+        "handle_a": ("listener", "ellipse"), "handle_b": ("listener crew", "ellipse"),
+    }  # fmt: skip
 
 
 def test_texts_of_users_are_only_texts(folder: Path):

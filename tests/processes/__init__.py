@@ -63,7 +63,7 @@ class _Server:
 def _end(process: "subprocess.Popen[bytes]", folder: str) -> None:
     if process.stdin is not None:
         process.stdin.close()  # it watches this pipe
-    process.wait(20)
+    process.wait(60)
     shutil.rmtree(folder, ignore_errors=True)
 
 

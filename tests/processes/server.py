@@ -31,16 +31,10 @@ import crewgraph
 _PLAIN = list(warnings.filters)  # what packages add later stands before and behind these
 
 _PRELOADED = (
-    "langchain_core.tracers.context",
-    "langchain_core.tracers.run_collector",
-    "langchain_core.tracers.stdout",
-    "langchain_openai",
-    "langgraph.checkpoint.memory",
-    "langgraph.checkpoint.postgres",
-    "langgraph.checkpoint.sqlite.aio",
-    "mcp.server.fastmcp",
-    "openai.resources.responses",
-)
+    "langchain_core.tracers.context", "langchain_core.tracers.run_collector", "langchain_core.tracers.stdout",
+    "langchain_openai", "langgraph.checkpoint.memory", "langgraph.checkpoint.postgres",
+    "langgraph.checkpoint.sqlite.aio", "mcp.server.fastmcp", "openai.resources.responses",
+)  # fmt: skip
 
 
 def _wake(number: int, frame: types.FrameType | None) -> None:

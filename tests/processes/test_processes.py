@@ -80,7 +80,7 @@ def test_a_process_is_stopped_as_any_other():
         with processes.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
             assert process.poll() is None
             process.send_signal(number)
-            assert process.wait(20) == -number == process.poll()
+            assert process.wait(60) == -number == process.poll()
 
 
 def test_what_takes_too_long_is_killed():

@@ -60,7 +60,6 @@ class Team:
         return Crew(agents=self.agents, tasks=self.tasks, verbose=verbose)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType]
 
 
-# ------------------------------------------------------------------------------------------------------ the class
 def test_the_class_keeps_its_name_module_docstring_and_identity():
     assert (Team.__name__, Team.__qualname__, Team.__module__) == ("Team", "Team", __name__)
     assert Team.__doc__ == "Two people and a task."
@@ -81,7 +80,6 @@ def test_crew_base_stands_above_a_class_only():
         CrewBase(5)  # pyright: ignore[reportArgumentType]
 
 
-# ------------------------------------------------------------------------------------------------ agents and tasks
 def test_agents_and_tasks_stand_in_the_order_of_the_class():
     made = Team().crew()
     assert roles(made) == ["Second", "First, calm"]
@@ -163,7 +161,6 @@ def test_agents_and_tasks_are_there_before_the_crew_is_made_and_may_be_changed(l
         paper.__class__.agents  # noqa: B018
 
 
-# ----------------------------------------------------------------------------------------------------- inheritance
 BASE = """
 def someone(role):
     return Agent(role=role, goal="g", backstory="b", llm=ScriptedLLM(["done"], repeat_last=True))
@@ -241,9 +238,6 @@ def test_an_attribute_in_the_place_of_a_method_takes_it_out(load: Load):
     assert roles(team.crew()) == ["First"]
 
 
-# ------------------------------------------------------------------------------------------------- without CrewBase
-
-
 def test_a_crew_method_needs_crew_base():
     class Plain:
         @crew_method
@@ -266,7 +260,6 @@ def test_a_crew_method_that_is_called_on_the_class_says_how_to_call_it():
         called_on_the_class()
 
 
-# -------------------------------------------------------------------------------------------------------- mistakes
 @pytest.mark.parametrize("role", ["agent", "task"])
 def test_a_method_that_forgets_to_return_is_named(load: Load, role: str):
     team = load(BASE + f"\nclass Child(Base):\n    @{role}\n    def forgets(self):\n        pass\n").Child()

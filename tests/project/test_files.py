@@ -30,7 +30,6 @@ def error_message(load: Load, *, agents: str | None = None, tasks: str | None = 
     return str(caught.value)
 
 
-# ------------------------------------------------------------------------------------------------------- where they are
 def test_files_lie_alongside_the_file_of_the_class_wherever_the_program_runs(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -103,7 +102,6 @@ def test_texts_are_utf_8_and_placeholders_stay(load: Load, tmp_path: Path):
     assert entry == {"role": "研究员 {topic}", "goal": "{goal}", "backstory": "${HOME} 😀"}
 
 
-# --------------------------------------------------------------------------------------------------- what is not there
 def test_a_file_that_is_named_and_missing_is_a_warning_where_nothing_needs_it(load: Load, tmp_path: Path):
     program = """
     @CrewBase
@@ -161,7 +159,6 @@ def test_an_empty_file_holds_nothing(load: Load):
         assert load(EMPTY + "    pass\n", agents=text).Paper().agents_config == {}
 
 
-# -------------------------------------------------------------------------------------------------- what is not right
 @pytest.mark.parametrize(
     ("agents", "message"),
     [
@@ -238,11 +235,7 @@ def test_a_value_of_a_wrong_type_is_reported_with_file_line_and_key(
     with pytest.raises(ValidationError) as caught:
         load(CREW, agents=agents, tasks=TASKS).Paper().writer()
     assert [(error["loc"], error["type"], error["msg"]) for error in caught.value.errors()] == [
-        (
-            ("verbose",),
-            "bool_type",
-            "config/agents.yaml:10: `verbose` of `writer`: Input should be a valid boolean",
-        ),
+        (("verbose",), "bool_type", "config/agents.yaml:10: `verbose` of `writer`: Input should be a valid boolean"),
         (
             ("allow_delegation",),
             "bool_parsing",
@@ -309,7 +302,6 @@ def test_faults_of_config_without_a_project_are_reported_as_before():
     assert caught.value.errors()[0]["msg"].startswith("Input should be a valid integer")
 
 
-# ------------------------------------------------------------------------------------------------------- what is too much
 def bomb(levels: int) -> str:
     lines = ["x0: &x0 {role: R, goal: G, backstory: B}"]
     lines += [f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 10)}]" for n in range(1, levels)]

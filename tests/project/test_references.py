@@ -76,7 +76,6 @@ def refused(load: Load, agents: str = "", tasks: str = "") -> str:
     return str(caught.value)
 
 
-# --------------------------------------------------------------------------------------------------------- of agents
 def test_an_llm_is_a_method_or_the_name_of_a_model(load: Load):
     program = FULL.replace(', llm=ScriptedLLM(["the tide"], repeat_last=True)', "")
     agents = "  llm: small\n  function_calling_llm: small\n"
@@ -120,7 +119,6 @@ def test_a_callback_that_makes_nothing_is_refused(load: Load):
         load(program, agents=AGENTS, tasks=TASKS + "  callback: told\n").Paper().crew()
 
 
-# ---------------------------------------------------------------------------------------------------------- of tasks
 def test_an_agent_and_a_context_are_the_projects_own(load: Load):
     project = paper(load)
     assert project.facts().agent is project.researcher()
@@ -194,7 +192,6 @@ def test_keywords_may_be_unpacked(load: Load):
     assert project.facts().agent is project.researcher()
 
 
-# ------------------------------------------------------------------------------------------- names that lead nowhere
 def test_every_name_that_leads_nowhere_is_reported_at_once(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     tasks = TASKS.replace("agent: writer", "agent: writter").replace("[facts]", "[facts, fact, researcher]")

@@ -143,7 +143,6 @@ def test_a_project_that_fails_continues_where_it_stopped(mode: Mode, load: Load)
     assert module.Paper.seen == ["before", "after"]
 
 
-# ---------------------------------------------------------------------------------------------------------- programs
 MAIN = """
 #!/usr/bin/env python
 import sys

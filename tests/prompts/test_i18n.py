@@ -80,13 +80,10 @@ def test_a_file_replaces_what_it_holds_and_leaves_the_rest(written: Any):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("{", "is not valid JSON"),
-        ("[]", "by part and key"),
-        ({"slices": "x"}, "by part and key"),
-        ({"slices": {"task": 5}}, "by part and key"),
-        ({"slices": {"task": ["x"]}}, "by part and key"),
+        ("{", "is not valid JSON"), ("[]", "by part and key"), ({"slices": "x"}, "by part and key"),
+        ({"slices": {"task": 5}}, "by part and key"), ({"slices": {"task": ["x"]}}, "by part and key"),
     ],
-)
+)  # fmt: skip
 def test_a_file_of_another_form_is_refused(written: Any, texts: Any, message: str):
     with pytest.raises(ValidationError, match=message):
         I18N(prompt_file=written(texts))
@@ -103,7 +100,6 @@ def test_texts_without_effect_are_reported(written: Any):
         I18N(prompt_file=path)
 
 
-# ------------------------------------------------------------------------------------------------- in a crew
 MARKED = {
     "slices": {
         "role_playing": "<{role}|{goal}|{backstory}>",
@@ -132,12 +128,7 @@ def test_a_crews_prompt_file_words_its_prompts(mode: Mode, written: Any):
     second = Agent(role="C", goal="G", backstory="B", llm=llm, tools=[look])
     tasks = [
         Task(description="first {x}", expected_output="E", agent=first),
-        Task(
-            description="second",
-            expected_output="F",
-            agent=second,
-            guardrail=good,
-        ),
+        Task(description="second", expected_output="F", agent=second, guardrail=good),
     ]
     crew = Crew(agents=[first, second], tasks=tasks, prompt_file=written(MARKED))
     mode.kickoff(crew, {"x": "{input}"})

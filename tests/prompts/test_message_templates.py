@@ -81,7 +81,6 @@ def test_a_template_without_its_slot_is_told_of_or_refused():
     assert run_task(task(worker)).messages(0) == [("user", f"Answer in JSON.\n<ask>{PLAIN[1][1]}</ask>\n<say>")]
 
 
-# -------------------------------------------------------------------------------------------------------- dates
 @pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y", "%B %-d, %Y", "the %A%%", "%e. %B"])
 def test_formats_of_dates(written: str):
     assert validate_date_format(written) == written

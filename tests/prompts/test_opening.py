@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 
 from crewgraph import Task, TaskOutput
 from crewgraph.compiler.task.body import task_body
-from crewgraph.errors import MissingInput
 from crewgraph.prompts.book import default_book
 
 BOOK = default_book()
@@ -23,13 +22,9 @@ def opening(worked_on: Task, state: dict[str, Any] | None = None) -> list[tuple[
     return run_task(worked_on, state).messages(0)
 
 
-# ------------------------------------------------------------------------------------------------- whole texts
 def test_a_task_without_tools_word_for_word():
     assert opening(task(agent("42"))) == [
-        (
-            "system",
-            "You are Clerk.\nKnows the files.\n\nYour goal: Be right\n\nReply with the complete result.",
-        ),
+        ("system", "You are Clerk.\nKnows the files.\n\nYour goal: Be right\n\nReply with the complete result."),
         (
             "user",
             "Your task:\nCount the files\n\nExpected result: A number\n"
@@ -84,7 +79,6 @@ def test_the_fields_that_are_wanted_are_listed_nested_ones_too(field: str):
     assert all(word in listed for word in ("title", "One line", "mood", "good", "bad", "parts", "code"))
 
 
-# ---------------------------------------------------------------------------------------------------- context
 def describe(raws: list[str], **fields: Any) -> str:
     earlier = [task(agent("x"), description=f"Step {n}", name=f"step {n}") for n in range(len(raws))]
     last = task(agent("42"), **fields)
@@ -111,7 +105,6 @@ def test_braces_in_others_outputs_are_left_alone():
     assert describe(["{input} {context} {topic}"]).endswith("earlier tasks:\n{input} {context} {topic}")
 
 
-# ------------------------------------------------------------------------------------------------ placeholders
 def test_inputs_fill_the_texts_of_agent_and_task():
     worked_on = task(
         agent("42", role="{place} clerk", goal="Serve {place}", backstory="Born in {place}"),
@@ -124,17 +117,5 @@ def test_inputs_fill_the_texts_of_agent_and_task():
     assert "Files of Rome" in user
 
 
-def test_an_input_that_is_missing_is_named_with_its_place():
-    with pytest.raises(MissingInput, match=r"`description` of task `Count in \{place\}` needs the input `place`"):
-        opening(task(agent("42"), description="Count in {place}"), {"inputs": {"other": 1}})
-    with pytest.raises(MissingInput, match=r"`goal` of agent `Clerk` needs the input `x`"):
-        opening(task(agent("42", goal="{x}")), {"inputs": {"other": 1}})
-
-
 def test_without_any_inputs_braces_are_text():
     assert "Count in {place}" in opening(task(agent("42"), description="Count in {place}"))[1][1]
-
-
-def test_what_an_input_holds_is_not_filled_again():
-    worked_on = task(agent("42"), description="{a} {b}")
-    assert "{b} {input}" in opening(worked_on, {"inputs": {"a": "{b}", "b": "{input}"}})[1][1]

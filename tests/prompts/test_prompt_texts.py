@@ -27,19 +27,11 @@ def test_values_are_put_in_once_and_what_they_hold_is_not_filled_again():
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
-        ("{x}", "1"),
-        ("{{x}}", "{1}"),
-        ("{unknown}", "{unknown}"),
-        ('{"json": {x}}', '{"json": 1}'),
-        ("a { b {x} c }", "a { b 1 c }"),
-        ("{", "{"),
-        ("}{", "}{"),
-        ("{}", "{}"),
-        ("{x", "{x"),
-        ("{x!", "{x!"),
+        ("{x}", "1"), ("{{x}}", "{1}"), ("{unknown}", "{unknown}"), ('{"json": {x}}', '{"json": 1}'),
+        ("a { b {x} c }", "a { b 1 c }"), ("{", "{"), ("}{", "}{"), ("{}", "{}"), ("{x", "{x"), ("{x!", "{x!"),
         ("", ""),
     ],
-)
+)  # fmt: skip
 def test_only_names_that_are_given_are_placeholders(text: str, filled: str):
     assert Book({"slices": {"a": text}, "errors": {}}).slice("a", x="1") == filled
 

@@ -12,16 +12,9 @@ from crewgraph.tools import tool
 from .sample_crew import TASKS, office
 
 __all__ = [
-    "EXITS",
-    "LONG",
-    "OFFICES",
-    "async_office",
-    "async_once_office",
-    "leaving",
-    "long_office",
-    "once_office",
+    "EXITS", "LONG", "OFFICES", "async_office", "async_once_office", "leaving", "long_office", "once_office",
     "requesting_office",
-]
+]  # fmt: skip
 
 LONG = tuple(f"task-{number}" for number in range(16))
 """The tasks of `long_office`."""

@@ -66,10 +66,7 @@ def crew_that_raises(place: str, how: str) -> Crew:
         "async tool": async_tool,
         "foreign tool": StructuredTool.from_function(coroutine=foreign, name="leave", description="Leave."),
     }
-    models: dict[str, Any] = {
-        "model": Leaving(model="leaving"),
-        "async model": LeavingAsync(model="leaving"),
-    }
+    models: dict[str, Any] = {"model": Leaving(model="leaving"), "async model": LeavingAsync(model="leaving")}
     said = [ToolUse("leave", {})] if place in tools else ["Final Answer: x"]
     agent = Agent(
         role="r",

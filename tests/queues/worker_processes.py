@@ -71,7 +71,7 @@ class Workers:
         for one in self.running:
             one.kill()
         for one in self.running:
-            one.wait(30)
+            one.wait(60)
 
 
 def made_once(calls: list[str], tasks: tuple[str, ...] = TASKS) -> bool:

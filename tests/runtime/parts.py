@@ -8,17 +8,9 @@ from crewgraph import LLM, Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.tools import tool
 
 __all__ = [
-    "agent",
-    "asked",
-    "assessing",
-    "broken",
-    "by_prompt",
-    "crew",
-    "is_assessment",
-    "served",
-    "task",
+    "agent", "asked", "assessing", "broken", "by_prompt", "crew", "is_assessment", "served", "task",
     "using_a_broken_tool",
-]
+]  # fmt: skip
 
 
 def agent(llm: Any, role: str = "worker", **more: Any) -> Agent:

@@ -5,11 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.agent_adapters import (
-    BaseAgentAdapter,
-    LangGraphAgentAdapter,
-    OpenAIAgentAdapter,
-)
+from crewgraph_compat.stand_ins.agent_adapters import BaseAgentAdapter, LangGraphAgentAdapter, OpenAIAgentAdapter
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from modes import Mode
@@ -29,7 +25,6 @@ def look(place: str) -> str:
     return f"low water at {place}"
 
 
-# --------------------------------------------------------------------------------------- a graph of model and tools
 def graph_agent(*script: Any, tools: Sequence[Any] = (look,), **more: Any) -> LangGraphAgentAdapter:
     model = ScriptedLLM(list(script), native_tools=True)
     return LangGraphAgentAdapter("Diver", "find pearls", "Deep.", tools=list(tools), llm=model, **more)
@@ -81,7 +76,6 @@ def test_a_tools_question_is_the_crews(mode: Mode):
     assert "yes" in asked(diver.llm)[1]
 
 
-# ----------------------------------------------------------------------------------------- classes of users
 class Chat(BaseAgentAdapter):
     """An adapter as programs write them."""
 
@@ -152,7 +146,6 @@ def test_our_loop_needs_no_executor():
     assert one.agent_executor is None
 
 
-# ------------------------------------------------------------------------------------------------- the others
 def test_openais_agents_are_refused_with_what_does_the_same():
     with pytest.raises(DefinitionError, match="pip install openai-agents.*agent_executor=ask"):
         OpenAIAgentAdapter(role="r", goal="g", backstory="b")

@@ -62,11 +62,7 @@ def test_a_question_about_an_answer_says_what_inboxes_read(mode: Mode):
     assert value["review_configs"][0]["allowed_decisions"] == ["approve", "reject"]
 
 
-APPROVED = [
-    {"decisions": [{"type": "approve"}]},
-    [{"type": "accept", "args": None}],
-    {"type": "accept"},
-]
+APPROVED = [{"decisions": [{"type": "approve"}]}, [{"type": "accept", "args": None}], {"type": "accept"}]
 EDITED = [
     {"decisions": [{"type": "edit", "edited_action": {"name": "pay", "args": {"euros": 3}}}]},
     [{"type": "edit", "args": {"action": "pay", "args": {"euros": 3}}}],

@@ -9,9 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 from waiting import BlockedCall
@@ -19,9 +18,7 @@ from waiting import BlockedCall
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
-from crewgraph.events import (
-    LLMGuardrailCompletedEvent,
-)
+from crewgraph.events import LLMGuardrailCompletedEvent
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events
@@ -43,7 +40,6 @@ def replied(mode: Mode, one: Agent, *given: Any) -> LiteAgentOutput:
     return mode.run(one.kickoff, one.akickoff, *given)
 
 
-# ---------------------------------------------------------------------------------------------- the conversation
 def test_a_text_is_answered(mode: Mode):
     model = ScriptedLLM(["the moon"])
     output = replied(mode, agent(model, "Clerk {x}"), "what pulls?")
@@ -58,11 +54,9 @@ def test_a_text_is_answered(mode: Mode):
 def test_messages_are_sent_in_their_order(mode: Mode):
     model = ScriptedLLM(["fine"])
     said = [
-        {"role": "system", "content": "be kind"},
-        {"role": "user", "content": "one"},
-        {"role": "assistant", "content": "two"},
-        {"role": "user", "content": "three"},
-    ]
+        {"role": "system", "content": "be kind"}, {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "two"}, {"role": "user", "content": "three"},
+    ]  # fmt: skip
     replied(mode, agent(model), said)
     system, *rest = model.requests[0].messages
     assert rest == said[1:]
@@ -106,14 +100,6 @@ def test_it_has_its_time(mode: Mode):
         replied(mode, agent(ScriptedLLM(late), max_execution_time=0.05), "hurry")
 
 
-def test_it_works_inside_a_running_event_loop():
-    async def cell() -> str:
-        return agent(ScriptedLLM(["done"])).kickoff("go").raw
-
-    assert asyncio.run(cell()) == "done"
-
-
-# ----------------------------------------------------------------------------------------------- its structure
 def test_the_answer_is_given_as_a_model(mode: Mode):
     model = ScriptedLLM(['Here: {"hour": 7}'])
     output = replied(mode, agent(model), "when?", Tide)
@@ -135,7 +121,6 @@ def test_without_a_structure_the_text_is_kept(mode: Mode, caplog: pytest.LogCapt
     assert "agent `worker`: no structured output, the text is kept" in caplog.text
 
 
-# ---------------------------------------------------------------------------------------------------- guardrails
 @pytest.mark.parametrize("structure", [None, Tide])
 def test_a_guardrails_model_is_the_structure_of_the_answer(mode: Mode, structure: type[BaseModel] | None):
     class Depth(BaseModel):
@@ -188,7 +173,6 @@ def test_a_guardrail_may_be_a_text(mode: Mode):
     assert "be polite" in asked(model)[2]
 
 
-# --------------------------------------------------------------------------------------------- in another's graph
 class State(TypedDict, total=False):
     text: str
 
@@ -201,11 +185,7 @@ def around(work: Any, saver: Any) -> Any:
     def node(state: State) -> State:
         return {"text": work()}
 
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    graph.add_edge("node", END)
-    return graph.compile(checkpointer=saver)
+    return graph_of(State, {"node": node}, checkpointer=saver)
 
 
 def test_in_a_node_it_is_a_part_of_that_graph(mode: Mode, tmp_path: Path):
@@ -256,7 +236,6 @@ def test_a_question_is_the_surrounding_graphs(mode: Mode):
     assert len(model.requests) == 2 and "yes" in asked(model)[1]
 
 
-# ------------------------------------------------------------------------------------------------------- refusals
 def test_an_empty_question_is_passed_on(mode: Mode):
     empty: list[Any] = ["", []]
     for nothing in empty:

@@ -53,7 +53,6 @@ def is_condensing(request: Request) -> bool:
     return bool(request.body["messages"][0]["content"] == BOOK.slice("summarizer_system_message"))
 
 
-# -------------------------------------------------------------------------------------- conversations too long
 def small(request: Request) -> str | Answer:
     if length(request) > 4000:
         return FULL
@@ -105,7 +104,6 @@ def test_a_run_that_ends_while_it_condenses_continues_there(mode: Mode):
         assert [is_condensing(one) for one in server.requests[4:]] == [True, True, False]
 
 
-# ------------------------------------------------------------------------------------------- results too long
 @pytest.mark.parametrize("native", [True, False])
 def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it(mode: Mode, native: bool):
     page, dumped = "rain " * 400_000 + "Snow at last", list[str]()
@@ -124,13 +122,9 @@ def test_a_result_that_is_too_long_is_kept_for_a_tool_that_reads_and_searches_it
         return use
 
     script: list[Any] = [
-        ToolUse("dump", {"name": "a"}),
-        read(search="snow"),
-        RuntimeError("down"),
-        read(start=1_999_995),
-        ToolUse("read_result", {"result": "other"}),
-        "done",
-    ]
+        ToolUse("dump", {"name": "a"}), read(search="snow"), RuntimeError("down"), read(start=1_999_995),
+        ToolUse("read_result", {"result": "other"}), "done",
+    ]  # fmt: skip
     model = ScriptedLLM(script, native_tools=native)
     made = crew(task("a", agent(model, tools=[dump], max_retry_limit=0)))
     with record_events() as events:
@@ -163,7 +157,6 @@ def test_a_long_result_is_whole_as_the_answer_and_where_better_compaction_is_off
         assert mode.kickoff(made).raw.strip() == page.strip()
 
 
-# ------------------------------------------------------------------------------------- calls that cannot be made
 def test_calls_that_cannot_be_made_start_and_end_and_a_limit_of_uses_is_that_of_one_attempt(mode: Mode):
     @tool("look", max_usage_count=1)
     def look(place: str) -> str:
@@ -188,7 +181,6 @@ def test_calls_that_cannot_be_made_start_and_end_and_a_limit_of_uses_is_that_of_
     assert look.current_usage_count == 1
 
 
-# -------------------------------------------------------------------------------------------------------- plans
 def planned(**more: Any) -> tuple[ScriptedLLM, Crew]:
     model = ScriptedLLM(["Look.\nNOT READY: where?", "Look at home.\nREADY", "done"], **more)
     return model, crew(task("a", agent(model, reasoning=True)))
@@ -250,7 +242,6 @@ def test_a_plan_that_cannot_be_made_on_its_own_is_an_error():
         AgentReasoning(worker, task("a", worker)).handle_agent_reasoning()
 
 
-# -------------------------------------------------------------------------------------------------------- dates
 @pytest.fixture
 def travel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
     """Goes to a time zone and says what day it is there."""
@@ -282,7 +273,6 @@ def test_a_run_resumed_on_another_day_continues_with_the_one_it_began_on(mode: M
     assert dates == [began, began, began, later]
 
 
-# ------------------------------------------------------------------------------------------------------- images
 PIXEL = b"\x89PNG\r\n\x1a\n and more"
 
 

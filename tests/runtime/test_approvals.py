@@ -7,9 +7,8 @@ from typing import Any, TypedDict
 import pytest
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 
 from crewgraph import Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse
@@ -315,10 +314,7 @@ def test_an_agent_on_its_own_asks_the_graph_around_it(mode: Mode):
     async def anode(_: dict[str, Any]) -> dict[str, Any]:
         return {"said": (await worker.akickoff("write")).raw}
 
-    graph: Any = StateGraph(Said)
-    graph.add_node("worker", anode if mode.asynchronous else node)
-    graph.add_edge(START, "worker")
-    compiled = graph.compile(checkpointer=InMemorySaver())
+    compiled = graph_of(Said, {"worker": anode if mode.asynchronous else node}, checkpointer=InMemorySaver())
     question = mode.invoke(compiled, {"said": ""}, AT)["__interrupt__"][0]
     assert (question.value["task"], question.value["tool"]) == (None, "send_mail")
     assert mode.invoke(compiled, Command(resume={question.id: True}), AT)["said"] == "done"

@@ -188,34 +188,12 @@ async def compiled_flow() -> object:
 
 
 ENTRIES: list[Entry] = [
-    kickoff,
-    kickoff_async,
-    kickoff_in_steps,
-    kickoff_for_each,
-    stream,
-    resume,
-    replay,
-    test_round,
-    list_of_runs,
-    memory_and_knowledge,
-    knowledge_of_an_agent,
-    log_file,
-    output_file,
-    console,
-    lone_agent,
-    flow,
-    flow_that_continues,
-    flow_with_a_crew,
-    crew_with_checkpoints,
-    flow_with_checkpoints,
-    flow_with_a_file_of_states,
-    stream_of_a_flow,
-    memory,
-    knowledge,
-    compiled,
-    compiled_with_everything,
+    kickoff, kickoff_async, kickoff_in_steps, kickoff_for_each, stream, resume, replay, test_round, list_of_runs,
+    memory_and_knowledge, knowledge_of_an_agent, log_file, output_file, console, lone_agent, flow,
+    flow_that_continues, flow_with_a_crew, crew_with_checkpoints, flow_with_checkpoints,
+    flow_with_a_file_of_states, stream_of_a_flow, memory, knowledge, compiled, compiled_with_everything,
     compiled_flow,
-]
+]  # fmt: skip
 test_round.__test__ = False  # pyright: ignore[reportFunctionMemberAccess]
 
 

@@ -124,41 +124,6 @@ def test_after_callbacks_may_replace_the_result_or_keep_it(mode: Mode):
     assert seen == ["x", "X"]
 
 
-def test_async_functions_are_awaited_in_sync_runs_too(mode: Mode):
-    reported: list[str] = []
-
-    async def before(inputs: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(0)
-        reported.append("before")
-        return {"topic": "rain"}
-
-    async def judge(output: TaskOutput) -> tuple[bool, Any]:
-        await asyncio.sleep(0)
-        reported.append("guardrail")
-        return True, output.raw + "!"
-
-    async def callback(output: TaskOutput) -> None:
-        await asyncio.sleep(0)
-        reported.append(f"callback {output.raw}")
-
-    async def step(made: Any) -> None:
-        await asyncio.sleep(0)
-        reported.append("step")
-
-    async def after(output: CrewOutput) -> None:
-        await asyncio.sleep(0)
-        reported.append("after")
-
-    made = crew(
-        task("a", agent(ScriptedLLM(["x"])), description="about {topic}", guardrail=judge, callback=callback),
-        step_callback=step,
-        before_kickoff_callbacks=[before],
-        after_kickoff_callbacks=[after],
-    )
-    assert mode.kickoff(made).raw == "x!"
-    assert reported == ["before", "step", "guardrail", "callback x!", "after"]
-
-
 @pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt])
 def test_an_async_callback_that_ends_the_program_ends_the_run_which_can_be_resumed(
     mode: Mode, end: type[BaseException]

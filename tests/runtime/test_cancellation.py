@@ -206,7 +206,7 @@ def test_async_tools_and_runs_that_are_not_kept_are_cancelled_at_once(saver: Any
         while not started():
             await asyncio.sleep(0.01)
         running.cancel()
-        await asyncio.wait([running], timeout=20)
+        await asyncio.wait([running], timeout=60)
         assert running.cancelled()
 
     asyncio.run(runs(made.akickoff(thread_id="t", checkpointer=saver), lambda: bool(recorded_lines)))

@@ -7,22 +7,20 @@ import sqlite3
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
+from servers.postgres import Postgres
 
 from crewgraph import Crew, Flow, ScriptedLLM, TaskOutput, start
 from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import agent, crew, task
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 ROOT = Path(__file__).parents[2]
 

@@ -42,11 +42,6 @@ class Own(Converter):
         return self.model(x=5)
 
 
-class Late(Converter):
-    async def to_pydantic(self, current_attempt: int = 1) -> BaseModel:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.model(x=7)
-
-
 class Broken(Converter):
     def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
         raise RuntimeError("boom")
@@ -72,7 +67,6 @@ def ran(mode: Mode, llm: Any, **fields: Any) -> CrewOutput:
     return mode.kickoff(crew(task("one", agent(llm), **fields), checkpointer=False))
 
 
-# ------------------------------------------------------------------------------------------------------ in a task
 def test_a_custom_class_is_given_everything_and_makes_the_structure(mode: Mode):
     llm = ScriptedLLM(["five"])
     output = ran(mode, llm, output_pydantic=Point, converter_cls=Own)
@@ -80,10 +74,6 @@ def test_a_custom_class_is_given_everything_and_makes_the_structure(mode: Mode):
     (given,) = made
     assert (given["text"], given["llm"], given["model"]) == ("five", llm, Point)
     assert '"x": integer' in given["instructions"]
-
-
-def test_an_async_converter_is_awaited(mode: Mode):
-    assert ran(mode, ScriptedLLM(["seven"]), output_pydantic=Point, converter_cls=Late).pydantic == Point(x=7)
 
 
 @pytest.mark.parametrize(
@@ -127,17 +117,13 @@ def test_what_is_no_converter_is_refused_when_the_task_is_made(value: Any):
         task("one", agent(None), converter_cls=value)
 
 
-# --------------------------------------------------------------------------------------------------- used directly
 def test_a_converter_asks_its_model(mode: Mode):
     llm = ScriptedLLM(['{"x": 3}'], repeat_last=True)
     converter = Converter(llm=llm, text="three", model=Point, instructions="as JSON")
     assert mode.run(converter.to_pydantic, converter.ato_pydantic) == Point(x=3)
     assert mode.run(converter.to_json, converter.ato_json) == '{"x":3}'
     assert converter.convert() == Point(x=3)
-    assert llm.requests[0].messages == [
-        {"role": "system", "content": "as JSON"},
-        {"role": "user", "content": "three"},
-    ]
+    assert llm.requests[0].messages == [{"role": "system", "content": "as JSON"}, {"role": "user", "content": "three"}]
 
 
 def test_it_asks_again_with_what_was_wrong_as_often_as_it_may():

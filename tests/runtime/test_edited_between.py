@@ -6,8 +6,7 @@ from typing import Any, TypedDict
 import pytest
 from core.parts import at
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from waiting import wait_until
 
 from crewgraph import Crew, ScriptedLLM, Task
@@ -186,10 +185,11 @@ def test_a_compiled_graph_of_an_edited_crew_is_refused_as_a_node(mode: Mode):
     failing.agents[1].llm = ScriptedLLM([ConnectionError("down")])
 
     def around(team: Crew) -> Any:
-        graph = StateGraph(TypedDict("Around", {"inputs": dict[str, Any], "write": dict[str, Any]}))
-        graph.add_node("team", team.compile())
-        graph.add_edge(START, "team")
-        return graph.compile(checkpointer=saver)
+        return graph_of(
+            TypedDict("Around", {"inputs": dict[str, Any], "write": dict[str, Any]}),
+            {"team": team.compile()},
+            checkpointer=saver,
+        )
 
     with pytest.raises(ConnectionError):
         mode.invoke(around(failing), {"inputs": {}}, at("t"))

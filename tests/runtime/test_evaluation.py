@@ -214,7 +214,6 @@ def test_the_crews_callback_is_told_and_those_of_tasks_have_no_effects(mode: Mod
     assert "raw=" not in capsys.readouterr().out
 
 
-# ---------------------------------------------------------------------------------------------------- memories
 class _Memory:
     def __init__(self) -> None:
         self.resets = self.saved = 0
@@ -241,17 +240,11 @@ def test_a_test_reads_and_writes_memories(mode: Mode):
 @pytest.mark.parametrize(
     ("kind", "field"),
     [
-        ("short", "short_term_memory"),
-        ("short_term", "short_term_memory"),
-        ("long", "long_term_memory"),
-        ("long_term", "long_term_memory"),
-        ("entity", "entity_memory"),
-        ("external", "external_memory"),
-        ("memory", "long_term_memory"),
-        ("knowledge", "knowledge"),
-        ("all", "external_memory"),
+        ("short", "short_term_memory"), ("short_term", "short_term_memory"), ("long", "long_term_memory"),
+        ("long_term", "long_term_memory"), ("entity", "entity_memory"), ("external", "external_memory"),
+        ("memory", "long_term_memory"), ("knowledge", "knowledge"), ("all", "external_memory"),
     ],
-)
+)  # fmt: skip
 def test_a_memory_that_is_there_is_reset(kind: str, field: str):
     memory, other = _Memory(), _Memory()
     team = two(**{field: memory, "entity_memory" if field != "entity_memory" else "knowledge": other})

@@ -41,39 +41,15 @@ def busy() -> Crew:
 
 
 ATTEMPT = [
-    "agent_execution_started",
-    "agent_logs_started",
-    "llm_call_started",
-    "llm_call_completed",
-    "agent_step",
-    "agent_logs_execution",
-    "agent_execution_completed",
-    "llm_guardrail_started",
-    "llm_guardrail_completed",
-]
+    "agent_execution_started", "agent_logs_started", "llm_call_started", "llm_call_completed", "agent_step",
+    "agent_logs_execution", "agent_execution_completed", "llm_guardrail_started", "llm_guardrail_completed",
+]  # fmt: skip
 WHOLE_RUN = [
-    "crew_kickoff_started",
-    "task_started",
-    "agent_execution_started",
-    "agent_logs_started",
-    "llm_call_started",
-    "llm_call_completed",
-    "tool_usage_started",
-    "tool_usage_finished",
-    "agent_step",
-    "agent_logs_execution",
-    "llm_call_started",
-    "llm_call_completed",
-    "agent_step",
-    "agent_logs_execution",
-    "agent_execution_completed",
-    "task_completed",
-    "task_started",
-    *ATTEMPT,
-    *ATTEMPT,
-    "task_completed",
-    "crew_kickoff_completed",
-]
+    "crew_kickoff_started", "task_started", "agent_execution_started", "agent_logs_started", "llm_call_started",
+    "llm_call_completed", "tool_usage_started", "tool_usage_finished", "agent_step", "agent_logs_execution",
+    "llm_call_started", "llm_call_completed", "agent_step", "agent_logs_execution", "agent_execution_completed",
+    "task_completed", "task_started", *ATTEMPT, *ATTEMPT, "task_completed", "crew_kickoff_completed",
+]  # fmt: skip
 
 
 def test_a_whole_run_is_reported_in_this_order(mode: Mode):
@@ -92,11 +68,8 @@ def test_events_say_whom_they_are_about(mode: Mode):
     assert (completed.output, completed.total_tokens) == (result, result.token_usage.total_tokens)
     of_tasks = [event for event in events if isinstance(event, (TaskStartedEvent, TaskCompletedEvent))]
     assert [(event.task_name, event.agent_role) for event in of_tasks] == [
-        ("first", "worker"),
-        ("first", "worker"),
-        ("second", "writer"),
-        ("second", "writer"),
-    ]
+        ("first", "worker"), ("first", "worker"), ("second", "writer"), ("second", "writer"),
+    ]  # fmt: skip
     used = next(event for event in events if isinstance(event, ToolUsageFinishedEvent))
     assert (used.tool_name, used.tool_args, used.output, used.task_name) == ("look", {"i": 1}, "<1>", "first")
     assert all(event.timestamp is not None for event in events)
@@ -158,13 +131,7 @@ def test_the_events_of_runs_at_the_same_time_can_be_distinguished():
             event.type for event in events if event.task_name == f"t{n}" or getattr(event, "crew_name", "") == f"c{n}"
         ]
         assert mine == [
-            "crew_kickoff_started",
-            "task_started",
-            "agent_execution_started",
-            "llm_call_started",
-            "llm_call_completed",
-            "agent_step",
-            "agent_execution_completed",
-            "task_completed",
+            "crew_kickoff_started", "task_started", "agent_execution_started", "llm_call_started",
+            "llm_call_completed", "agent_step", "agent_execution_completed", "task_completed",
             "crew_kickoff_completed",
-        ]
+        ]  # fmt: skip

@@ -47,7 +47,6 @@ def fake(*answers: str) -> GenericFakeChatModel:
     return GenericFakeChatModel(messages=replies)
 
 
-# ------------------------------------------------------------------------------------------- what it is given
 def test_a_graph_with_messages_is_given_the_prompt_as_messages(mode: Mode):
     seen: list[Sequence[BaseMessage]] = []
 
@@ -91,7 +90,6 @@ def test_a_function_of_a_dict_gets_the_tools_to_use_them(mode: Mode):
     assert mode.kickoff(crew(task("dive", worker(dive, tools=[depth])))).raw == "bay: 7 m, depth"
 
 
-# --------------------------------------------------------------------------------------------- what it returns
 class Pearl(BaseModel):
     size: int
 
@@ -151,7 +149,6 @@ def test_the_work_has_its_time(mode: Mode):
         mode.kickoff(crew(task("dive", worker(dive, max_execution_time=0.05))))
 
 
-# -------------------------------------------------------------------------------------------- kept and continued
 def test_a_finished_executor_is_not_called_again_by_a_resume(mode: Mode, tmp_path: Path):
     calls: list[str] = []
     broken = [True]
@@ -238,7 +235,6 @@ def test_a_question_that_only_the_executor_keeps_is_an_error(mode: Mode):
         mode.kickoff(crew(task("dive", worker(apart))), checkpointer=False)
 
 
-# ------------------------------------------------------------------------------------------------- refusals
 class Strange(TypedDict, total=False):
     question: str
 
@@ -257,11 +253,7 @@ def search(what: str) -> str:
     [
         (7, {}, r"`agent_executor` is 7, which cannot be called"),
         (dict, {}, r"`agent_executor` is `dict`, which does not know this agent"),
-        (
-            graph_of(strange, state=Strange),
-            {},
-            r"takes none of the available inputs: .*Put a function in front of it",
-        ),
+        (graph_of(strange, state=Strange), {}, r"takes none of the available inputs: .*Put a function in front of it"),
         (fake("x"), {"max_rpm": 7}, r"its `max_rpm` cannot limit the requests of its `agent_executor`"),
         (graph_of(says("x")), {"tools": [search]}, r"its tools \(search\) cannot be passed to its `agent_executor`"),
     ],

@@ -112,23 +112,6 @@ def test_a_failing_callback_ends_the_run_and_a_resume_does_only_what_is_left(mod
     assert len(llm.requests) == 2
 
 
-def test_a_failing_guardrail_ends_the_run_and_a_resume_asks_it_again(mode: Mode):
-    broken = [True]
-
-    def judge(output: TaskOutput) -> tuple[bool, str]:
-        if broken:
-            broken.clear()
-            raise Broken("the judge broke")
-        return True, output.raw
-
-    llm = ScriptedLLM(["one"])
-    made = crew(task("first", agent(llm), guardrail=judge))
-    with pytest.raises(Broken, match="the judge broke"):
-        mode.kickoff(made, thread_id="t")
-    assert mode.resume(made, "t").raw == "one"
-    assert len(llm.requests) == 1
-
-
 def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
     mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -140,10 +123,7 @@ def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
         reported.append(output.raw)
 
     llm = ScriptedLLM(["the report", "the end"])
-    made = crew(
-        task("report", agent(llm), output_file="reports/{name}.md", callback=note),
-        task("end", agent(llm)),
-    )
+    made = crew(task("report", agent(llm), output_file="reports/{name}.md", callback=note), task("end", agent(llm)))
     with pytest.raises(
         OutputNotSaved, match=r"task `report`: its output is finished, but could not be written"
     ) as caught:

@@ -1,21 +1,19 @@
 """Forks: new runs of a crew that start at an earlier point of a run."""
 
-import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
-from waiting import wait_until_async
+from servers.postgres import Postgres
+from waiting import stored_channels, wait_until_async
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import DefinitionError, RunError, UnknownTask
 from crewgraph.tools import tool
 
 from .parts import agent, asked, crew, task
-
-if TYPE_CHECKING:
-    from servers.postgres import Postgres
 
 
 class Town(BaseModel):
@@ -130,12 +128,10 @@ def by_name(counts: dict[str, int]) -> ScriptedLLM:
 @pytest.mark.parametrize(
     ("point", "expected"),
     [
-        ("a", "first1 a2 b2 c2 last2"),
-        ("b", "first1 a1 b2 c2 last2"),
-        ("c", "first1 a1 b1 c2 last2"),
+        ("a", "first1 a2 b2 c2 last2"), ("b", "first1 a1 b2 c2 last2"), ("c", "first1 a1 b1 c2 last2"),
         ("last", "first1 a1 b1 c1 last2"),
     ],
-)
+)  # fmt: skip
 def test_asynchronous_tasks_before_the_point_keep_their_outputs(mode: Mode, point: str, expected: str):
     team = parallel_tasks(by_name({}))
     mode.kickoff(team)
@@ -149,15 +145,16 @@ def test_asynchronous_task_completed_in_parallel_to_a_failed_one_keeps_its_outpu
     @tool
     async def wait() -> str:
         """Wait until the other one is done."""
-        await wait_until_async(lambda: team.tasks[0].output)
-        await asyncio.sleep(0.3)  # and its output is kept by then
+        await wait_until_async(lambda: "a" in stored_channels(saver, "t"))
         return "waited"
 
     failing = ScriptedLLM([ToolUse("wait", {}), ConnectionError("down"), "b at last"])
     worker, broken = agent(llm), agent(failing, role="other", tools=[wait])
-    team = crew(task("a", worker, async_execution=True), task("b", broken, async_execution=True), task("last", worker))
+    saver = InMemorySaver()
+    tasks = task("a", worker, async_execution=True), task("b", broken, async_execution=True), task("last", worker)
+    team = crew(*tasks, checkpointer=saver)
     with pytest.raises(ConnectionError):
-        mode.kickoff(team)
+        mode.kickoff(team, thread_id="t")
     assert raws(forked(mode, team, "b")) == ["a1", "b at last", "last1"]
 
 

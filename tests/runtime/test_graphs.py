@@ -50,15 +50,7 @@ def rename_the_crew(team: Crew) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        add_a_task,
-        drop_a_task,
-        name_a_task,
-        give_no_context,
-        let_a_task_run_beside,
-        give_another_agent,
-        rename_the_crew,
-    ],
+    [add_a_task, drop_a_task, name_a_task, give_no_context, let_a_task_run_beside, give_another_agent, rename_the_crew],
 )
 def test_a_crew_that_was_changed_gets_another_graph(change: Callable[[Crew], None]):
     team = made()

@@ -97,9 +97,7 @@ def test_what_managers_give_is_structured_and_judged(mode: Mode):
         return ("good" in output.raw, output.raw if "good" in output.raw else "not good")
 
     crew = led(
-        manager,
-        todo("one", output_pydantic=Report, guardrail=good),
-        team=[agent(ScriptedLLM(["ok"]), "Worker")],
+        manager, todo("one", output_pydantic=Report, guardrail=good), team=[agent(ScriptedLLM(["ok"]), "Worker")]
     )
     assert mode.kickoff(crew).pydantic == Report(title="good")
 

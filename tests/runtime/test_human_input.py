@@ -14,9 +14,8 @@ from typing import Any, TypedDict
 import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer
 
@@ -283,10 +282,7 @@ class Outer(TypedDict, total=False):
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_in_somebodys_graph_the_question_is_that_graphs(mode: Mode, durability: str):
     made, llm = judged("first", "second")
-    graph: Any = StateGraph(Outer)
-    graph.add_node("crew", mode.compile(made))
-    graph.add_edge(START, "crew")
-    compiled = graph.compile(checkpointer=InMemorySaver())
+    compiled = graph_of(Outer, {"crew": mode.compile(made)}, checkpointer=InMemorySaver())
     retained = {"durability": durability}
     asked = mode.invoke(compiled, {"inputs": {}}, AT, **retained)["__interrupt__"][0]
     assert {name: asked.value[name] for name in ("kind", "task", "answer")} == {

@@ -29,13 +29,6 @@ def test_a_kickoff_gives_the_last_tasks_text_and_all_outputs_in_order(mode: Mode
     assert str(result) == "report"
 
 
-def test_the_compiled_graph_gives_each_tasks_output_under_its_name(mode: Mode):
-    graph = mode.compile(two_tasks(ScriptedLLM(["facts", "report"])))
-    state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
-    assert state.pop("output") == "report"
-    assert {name: output["raw"] for name, output in state.items()} == {"research_task": "facts", "report": "report"}
-
-
 def test_the_compiled_graph_streams_the_words_of_a_model(mode: Mode):
     graph = mode.compile(crew(task("a", agent(ScriptedLLM(["one two three"], stream=True)))))
     streamed = mode.stream(graph, {"inputs": {}}, stream_mode="messages", subgraphs=True)

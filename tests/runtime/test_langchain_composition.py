@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel, ValidationError
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
@@ -129,11 +129,8 @@ def test_outputs_in_the_state_of_a_graph_are_restored_with_their_structure(
         paid = crew(task("pay", clerk, output_pydantic=Invoice)).kickoff()
         return {"paid": paid, "asked": clerk.kickoff("Which?", response_format=Invoice), "usage": paid.token_usage}
 
-    builder = StateGraph(Accounts)
-    builder.add_node("pay", pay)
-    builder.add_edge(START, "pay")
     saver = InMemorySaver() if not strict else SqliteCheckpointer(tmp_path / "runs.db")
-    graph, config = builder.compile(checkpointer=saver), {"configurable": {"thread_id": "t"}}
+    graph, config = graph_of(Accounts, {"pay": pay}, checkpointer=saver), {"configurable": {"thread_id": "t"}}
     mode.invoke(graph, {}, config)
     state = mode.state(graph, config).values
     assert isinstance(state["paid"], CrewOutput) and isinstance(state["asked"], LiteAgentOutput)
@@ -252,7 +249,6 @@ def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode)
     ]
 
 
-# ------------------------------------------------------------------------------------------------- result
 class Amount(BaseModel):
     euros: int
 
@@ -267,7 +263,6 @@ def test_the_result_of_a_graph_is_under_one_key(mode: Mode):
     assert mode.state(graph, config).values["output"] == {"euros": 3}
 
 
-# ------------------------------------------------------------------------------------------- conversations
 def helper() -> Crew:
     def reply(messages: list[dict[str, Any]]) -> str:
         return "Final Answer: about " + str(messages[-1]).partition("answer <")[2].partition(">")[0]
@@ -281,11 +276,9 @@ def test_a_graph_that_takes_part_in_a_conversation_answers_its_last_message(mode
     for question in ("rain?", "snow?"):
         done = mode.invoke(graph, {"messages": [{"role": "user", "content": question}]}, config)
     assert [(message.type, message.content, message.name) for message in done["messages"]] == [
-        ("human", "rain?", None),
-        ("ai", "about rain?", "help desk"),
-        ("human", "snow?", None),
+        ("human", "rain?", None), ("ai", "about rain?", "help desk"), ("human", "snow?", None),
         ("ai", "about snow?", "help desk"),
-    ]
+    ]  # fmt: skip
     assert done["output"] == "about snow?"
 
 
@@ -445,7 +438,6 @@ def test_the_placeholder_of_a_conversation_must_be_clear(description: str, messa
         crew(task("only", agent(ScriptedLLM([])), description=description)).compile(messages=messages)
 
 
-# ------------------------------------------------------------------------------------------- typed states
 class Written(BaseModel):
     research: str | None = None
     sum: Amount | None = None
@@ -488,16 +480,13 @@ def test_outputs_and_changes_of_a_node_reach_the_state_around_it_as_it_declares_
     done = mode.invoke(builder.compile(checkpointer=InMemorySaver()), {}, {"configurable": {"thread_id": "t"}})
     assert (done["research"], done["sum"], done["output"]) == ("notes", Amount(euros=3), Amount(euros=3))
     assert done["task"].raw == "why"
-    counting = StateGraph(Counted)
-    counting.add_node("count", Count().compile())
-    counting.add_edge(START, "count")
-    app, config = counting.compile(checkpointer=InMemorySaver()), RunnableConfig(configurable={"thread_id": "t"})
+    app = graph_of(Counted, {"count": Count().compile()}, checkpointer=InMemorySaver())
+    config = RunnableConfig(configurable={"thread_id": "t"})
     mode.invoke(app, {"n": 5, "seen": ["a"]}, config)
     done = mode.invoke(app, Command(resume="yes"), config)
     assert (done["n"], done["seen"], done["untouched"]) == (16, ["a"], [])
 
 
-# ------------------------------------------------------------------------------------------------- config
 class Heard(BaseCallbackHandler):
     def __init__(self) -> None:
         self.runs: list[tuple[str, tuple[str, ...], str | None]] = []
@@ -557,7 +546,6 @@ def test_a_flow_runs_on_the_thread_of_a_config_and_continues_there(mode: Mode):
     assert Named(checkpointer=saver).resume("f-1", "yes") is not None
 
 
-# -------------------------------------------------------------------------------------------------- AG-UI
 class PaysInvoices(Flow[dict[str, Any]]):
     @start()
     def pay(self) -> str:
@@ -596,11 +584,8 @@ def test_a_front_end_speaks_ag_ui_with_a_crew_and_a_flow(kind: str):
         snapshot = [event for event in events if event.type == "MESSAGES_SNAPSHOT"][-1]
         messages = [message.model_dump() for message in snapshot.messages]
     assert [(one["role"], one["content"]) for one in messages] == [
-        ("user", "1"),
-        ("assistant", "1 is paid"),
-        ("user", "2"),
-        ("assistant", "2 is paid"),
-    ]
+        ("user", "1"), ("assistant", "1 is paid"), ("user", "2"), ("assistant", "2 is paid"),
+    ]  # fmt: skip
 
 
 class Depth(BaseModel):
@@ -613,8 +598,6 @@ class Fits(TypedDict, total=False):
 
 
 def test_an_output_that_does_not_fit_the_state_around_a_crew_is_kept():
-    graph: Any = StateGraph(Fits)
-    graph.add_node("crew", crew(task("tell", agent(ScriptedLLM(["deep"])))).compile())
-    graph.add_edge(START, "crew")
     with pytest.warns(UserWarning, match="does not fit `Depth` of the state around the crew"):
-        assert graph.compile().invoke({"topic": "x"})["tell"]["raw"] == "deep"
+        graph = graph_of(Fits, {"crew": crew(task("tell", agent(ScriptedLLM(["deep"])))).compile()})
+        assert graph.invoke({"topic": "x"})["tell"]["raw"] == "deep"

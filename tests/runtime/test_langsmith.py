@@ -11,8 +11,7 @@ from typing import Any, TypedDict
 import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from servers.langsmith_api import LangSmithServer, traced
 from servers.openai_api import OpenAIServer, call, text
 
@@ -98,7 +97,6 @@ Crew: desk [chain]
       scripted [llm]"""
 
 
-# ------------------------------------------------------------------------------------------------------- tree
 @pytest.mark.parametrize("stored", ["kept", "nowhere"])
 def test_a_kickoff_reads_crew_task_agent_model_and_tool(
     mode: Mode, stored: str, langsmith: LangSmithServer, serve: Serve
@@ -146,7 +144,6 @@ def test_searches_in_memory_and_knowledge_are_retriever_runs_with_what_they_foun
     assert "How long do refunds take?" in langsmith.named("Memory: search")[0]["inputs"]["query"]
 
 
-# ----------------------------------------------------------------------------------------------------- nested
 class Page(TypedDict, total=False):
     inputs: dict[str, Any]
     text: Any
@@ -166,11 +163,11 @@ def test_a_kickoff_in_a_node_is_nested_below_that_node(mode: Mode, apart: bool, 
     async def awrite(state: Page) -> Page:
         return {"text": (await team.akickoff(**options)).raw}
 
-    outer = StateGraph(Page)
-    outer.add_node("write", awrite if mode.asynchronous else lambda state: {"text": team.kickoff(**options).raw})
-    outer.add_edge(START, "write")
-    outer.add_edge("write", END)
-    app = outer.compile(checkpointer=InMemorySaver(), name="pages")
+    def write(state: Page) -> Page:
+        return {"text": team.kickoff(**options).raw}
+
+    node = awrite if mode.asynchronous else write
+    app = graph_of(Page, {"write": node}, checkpointer=InMemorySaver(), name="pages")
     mode.invoke(app, {"inputs": {}}, {"configurable": {"thread_id": "t"}})
     assert langsmith.tree() == f"pages [chain]\n  write [chain]\n    Crew: inner [chain]\n{deeper(TEXT_TREE)}"
 
@@ -179,7 +176,6 @@ def deeper(tree: str) -> str:
     return "\n".join("  " + line for line in tree.splitlines())
 
 
-# --------------------------------------------------------------------------------------------------- failures
 def test_every_run_of_a_failed_kickoff_has_its_error_and_has_ended(mode: Mode, langsmith: LangSmithServer):
     @tool
     def broken() -> str:
@@ -204,7 +200,6 @@ Crew: crew [chain] !
     assert errors.count("OSError('no such tide')") == 1
 
 
-# ----------------------------------------------------------------------------------------------- what is shown
 def test_a_run_shows_what_it_was_given_and_what_it_gave(mode: Mode, langsmith: LangSmithServer, serve: Serve):
     mode.kickoff(desk(serve(script()).url), {"what": "sea"})
     langsmith.flush()
@@ -245,7 +240,6 @@ def test_requests_show_provider_model_and_tokens(mode: Mode, langsmith: LangSmit
         assert usage["output_token_details"]["reasoning"] == 3
 
 
-# ------------------------------------------------------------------------------------------------ environment
 PROGRAM = """
 import asyncio, sys
 from crewgraph import Agent, Crew, ScriptedLLM, Task

@@ -81,12 +81,9 @@ def test_a_json_file_is_a_list_of_objects(mode: Mode, folder: Path):
     first = entries(folder / "run.json")[1]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", first.pop("timestamp"))
     assert first == {
-        "task_name": "first",
-        "task": 'say a "quote"\u00fc',
-        "agent": 'worker a "quote"\u00fc',
-        "status": "completed",
-        "output": 'a "quote"\u00fc',
-    }
+        "task_name": "first", "task": 'say a "quote"\u00fc', "agent": 'worker a "quote"\u00fc',
+        "status": "completed", "output": 'a "quote"\u00fc',
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

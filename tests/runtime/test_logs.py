@@ -15,7 +15,6 @@ from crewgraph.tools import tool
 from .parts import agent, by_prompt, crew, task
 
 
-# ------------------------------------------------------------------------------------------------ execution_logs
 def test_each_task_of_the_last_run_has_an_entry(mode: Mode):
     worker = agent(ScriptedLLM(by_prompt))
     first = task("first", worker, description="say {x}")
@@ -34,7 +33,6 @@ def test_each_task_of_the_last_run_has_an_entry(mode: Mode):
     assert {(one["was_replayed"], one["inputs"]["x"], len(one["timestamp"])) for one in logs} == {(False, "two", 19)}
 
 
-# ----------------------------------------------------------------------------------------------------- messages
 @tool
 def look(i: int) -> str:
     """Look at something."""
@@ -76,7 +74,6 @@ def test_runs_at_the_same_time_have_conversations_of_their_own():
         assert f"say {n}\n" in output.tasks_output[0].messages[1]["content"]
 
 
-# --------------------------------------------------------------------------------------------------- Agent.crew
 def test_an_agent_knows_the_crew_it_was_last_kicked_off_in(mode: Mode):
     worker = agent(ScriptedLLM(by_prompt))
     one, two = (crew(task("a", worker, description="say x"), name=name, checkpointer=False) for name in ("one", "two"))
@@ -87,7 +84,6 @@ def test_an_agent_knows_the_crew_it_was_last_kicked_off_in(mode: Mode):
     assert worker.crew is two
 
 
-# ------------------------------------------------------------------------------------------------ failed kickoffs
 def _boom(_: Any) -> None:
     raise ValueError("no")
 

@@ -222,27 +222,11 @@ async def crew_under_test(waiting: Waiting) -> object:
 
 
 LOST: list[Callable[[Waiting], Coroutine[Any, Any, object]]] = [
-    nested_crews,
-    crew_in_steps,
-    crew_not_stored,
-    compiled_crew,
-    crew_with_time_limits,
-    traced_crew,
-    streamed_crew,
-    crew_of_parallel_tasks,
-    delegating_crew,
-    crews_for_each,
-    lone_agent,
-    waiting_model,
-    tool_that_cleans_up,
-    tool_that_ends_otherwise,
-    waiting_hook,
-    flow_with_crews,
-    flow_of_parallel_methods,
-    streamed_flow,
-    trained_crew,
-    crew_under_test,
-]
+    nested_crews, crew_in_steps, crew_not_stored, compiled_crew, crew_with_time_limits, traced_crew,
+    streamed_crew, crew_of_parallel_tasks, delegating_crew, crews_for_each, lone_agent, waiting_model,
+    tool_that_cleans_up, tool_that_ends_otherwise, waiting_hook, flow_with_crews, flow_of_parallel_methods,
+    streamed_flow, trained_crew, crew_under_test,
+]  # fmt: skip
 
 
 @contextmanager

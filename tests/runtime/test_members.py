@@ -19,7 +19,7 @@ from crewgraph.memory.memory import Memory
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.failure import ToolExecutionFailedError
 
-from .parts import agent, asked, crew, task, using_a_broken_tool
+from .parts import agent, crew, task, using_a_broken_tool
 
 BONN = '{"name": "Bonn"}'
 LOOK = ToolUse("look", {"where": "sea"})
@@ -286,24 +286,3 @@ def test_a_condition_is_asked_by_hand():
     perhaps = ConditionalTask(never, description="d", expected_output="e", agent=agent(ScriptedLLM([])))
     skipped = perhaps.get_skipped_task_output()
     assert skipped.raw == "" and not perhaps.should_execute(skipped)
-
-
-def test_an_output_is_read_like_a_dict(mode: Mode):
-    worker = agent(ScriptedLLM([BONN, BONN]))
-    output = mode.kickoff(crew(task("one", worker, output_pydantic=Town), checkpointer=False))
-    assert (output["name"], output.to_dict(), str(output)) == ("Bonn", {"name": "Bonn"}, "name='Bonn'")
-    with pytest.raises(KeyError):
-        output["people"]
-    with pytest.raises(ValueError, match="is not JSON"):
-        _ = output.json
-    as_json = mode.kickoff(crew(task("one", worker, output_json=Town), checkpointer=False))
-    assert (as_json.json, as_json["name"], str(as_json)) == ('{"name": "Bonn"}', "Bonn", "{'name': 'Bonn'}")
-    with pytest.raises(TypeError):
-        as_json.tasks_output[0]["raw"]  # pyright: ignore[reportIndexIssue]
-
-
-def test_a_task_after_the_first_is_told_what_triggered_the_run_if_it_wants_to_know(mode: Mode):
-    model = ScriptedLLM(["x", "x"])
-    later = task("b", agent(model), allow_crewai_trigger_context=True)
-    mode.kickoff(crew(task("a", agent(model)), later, checkpointer=False), {"crewai_trigger_payload": "a mail"})
-    assert "a mail" in asked(model)[1]

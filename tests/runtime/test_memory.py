@@ -77,7 +77,6 @@ def describe(events: Sequence[BaseEvent]) -> list[Any]:
     return [(one.type.removeprefix("memory_"), (one.source_type or "").removesuffix("_memory")) for one in stored]
 
 
-# ----------------------------------------------------------------------------------------------- told to the agent
 def test_what_all_kinds_know_is_reported_once_in_the_task(mode: Mode, tmp_path: Path):
     long_term = LongTermMemory(path=str(tmp_path / "long.db"))
     long_term.save(LongTermMemoryItem("x", "look at Bonn", "e", "1.5", 5, {"suggestions": ["count twice"]}))
@@ -109,7 +108,6 @@ def test_a_later_run_and_another_process_remember(mode: Mode, tmp_path: Path):
         assert seen[:2] == [bool(number)] * 2
 
 
-# ------------------------------------------------------------------------------------------------- kept after tools
 def test_what_tools_give_is_kept_with_their_name_and_the_agents(mode: Mode):
     def fails(where: str) -> str:
         """Fail."""
@@ -128,7 +126,6 @@ def test_what_tools_give_is_kept_with_their_name_and_the_agents(mode: Mode):
     ]
 
 
-# ------------------------------------------------------------------------------------------------- kept after tasks
 def test_all_kinds_keep_what_became_of_a_task(mode: Mode, tmp_path: Path):
     short, entities, away = Shelf(), Shelf(), Shelf()
     long_term = LongTermMemory(storage=LTMSQLiteStorage(db_path=str(tmp_path / "long.db")))
@@ -147,11 +144,8 @@ def test_all_kinds_keep_what_became_of_a_task(mode: Mode, tmp_path: Path):
     assert (text, recorded["description"], recorded["agent"]) == ("the answer", "do one", "Clerk")
     assert [one["role"] for one in recorded["messages"]] == ["system", "user", "assistant"]
     assert row["metadata"] == {
-        "suggestions": ["count twice"],
-        "quality": 7.5,
-        "agent": "Clerk",
-        "expected_output": "a text",
-    }
+        "suggestions": ["count twice"], "quality": 7.5, "agent": "Clerk", "expected_output": "a text",
+    }  # fmt: skip
     assert row["score"] == 7.5 and float(row["datetime"]) > 1_700_000_000
     assert output.token_usage.successful_requests == output.tasks_output[0].usage.successful_requests == 2
 
@@ -232,7 +226,6 @@ def test_anything_else_is_refused_at_once(field: str):
         crew(task("one", agent(ScriptedLLM([]))), **{field: "tea"})
 
 
-# -------------------------------------------------------------------------------------------------- what goes wrong
 def test_a_storage_that_fails_is_reported_once_and_the_run_continues(mode: Mode):
     worker = agent(ScriptedLLM([LOOK, "done"]), tools=[look])
     made = crew(
@@ -250,13 +243,9 @@ def test_a_storage_that_fails_is_reported_once_and_the_run_continues(mode: Mode)
     assert all("task `one` of agent `worker`" in text and "OSError: the disk is gone" in text for text in texts)
     failed = [one for one in describe(events) if one[0].endswith("failed")]
     assert failed == [
-        ("query_failed", "short_term"),
-        ("query_failed", "external"),
-        ("retrieval_failed", "agent"),
-        ("save_failed", "short_term"),
-        ("save_failed", "short_term"),
-        ("save_failed", "external"),
-    ]
+        ("query_failed", "short_term"), ("query_failed", "external"), ("retrieval_failed", "agent"),
+        ("save_failed", "short_term"), ("save_failed", "short_term"), ("save_failed", "external"),
+    ]  # fmt: skip
 
 
 def test_an_embedder_that_is_none_is_refused_before_anything_is_paid_for(mode: Mode):
@@ -266,7 +255,6 @@ def test_an_embedder_that_is_none_is_refused_before_anything_is_paid_for(mode: M
     assert model.requests == []
 
 
-# ------------------------------------------------------------------------------------------------------ whose memory
 def test_the_kinds_are_there_before_a_run_and_nothing_is_opened(storage: Path):
     made = crew(task("one", agent(ScriptedLLM([]))), memory=True)
     kinds = (made.short_term_memory, made.long_term_memory, made.entity_memory, made.external_memory)
@@ -295,7 +283,6 @@ def test_kickoff_for_each_resets_nothing(mode: Mode):
     assert len(made.long_term_memory.search("boats at Bonn")) == 1
 
 
-# --------------------------------------------------------------------------------------------------- kept and resumed
 def test_a_resumed_run_neither_searches_nor_saves_again(mode: Mode, tmp_path: Path):
     shelf = Shelf("known")
     broken = [True]

@@ -113,7 +113,6 @@ def nothing(state: Any, runtime: Any) -> None:
     """Middleware that does nothing."""
 
 
-# -------------------------------------------------------------------------------------------------- the loop
 def test_the_loop_uses_the_agents_model_prompt_and_tools(mode: Mode):
     one = divers([nothing], BAY, "a pearl")
     output = mode.kickoff(one)
@@ -213,7 +212,6 @@ def test_settings_of_requests_reach_the_provider(mode: Mode):
     assert [(body["temperature"], body["tool_choice"]) for body in asked] == [(0.1, "required"), (0.1, "required")]
 
 
-# -------------------------------------------------------------------------------------------- what the crew has
 def test_events_step_callbacks_and_usage_are_those_of_the_crew(mode: Mode):
     steps: list[Any] = []
     with record_events() as events:
@@ -248,7 +246,6 @@ def test_budgets_stop_the_loop(mode: Mode):
         mode.kickoff(one)
 
 
-# ------------------------------------------------------------------------------------------------- people
 def asked(result: Any) -> CrewQuestion:
     assert isinstance(result, PendingCrew), result
     (question,) = result.questions
@@ -263,10 +260,7 @@ def asked(result: Any) -> CrewQuestion:
         ("yes", ["bay"]),
         (True, ["bay"]),
         ({"args": {"place": "reef"}}, ["reef"]),
-        (
-            {"decisions": [{"type": "edit", "edited_action": {"name": "depth", "args": {"place": "reef"}}}]},
-            ["reef"],
-        ),
+        ({"decisions": [{"type": "edit", "edited_action": {"name": "depth", "args": {"place": "reef"}}}]}, ["reef"]),
         ("no, too cold", []),
         ({"decisions": [{"type": "reject", "message": "too cold"}]}, []),
     ],
@@ -304,7 +298,6 @@ def test_a_tool_that_needs_approval_asks_as_in_the_built_in_loop(mode: Mode, tmp
     assert looked == ["7"]
 
 
-# ------------------------------------------------------------------------------------ a run that goes on
 def test_a_resumed_run_repeats_no_request_and_no_tool_call(mode: Mode, tmp_path: Path):
     broken = [True]
 
@@ -393,7 +386,6 @@ def test_a_step_that_failed_halfway_repeats_nothing_of_what_it_recorded(mode: Mo
         assert len(llm_of(one).requests) == 2
 
 
-# ---------------------------------------------------------------------------------------------- refused
 class OnlyWaits(AgentMiddleware[Any, Any]):
     async def abefore_model(self, state: Any, runtime: Any) -> None:
         """Do nothing, asynchronously."""
@@ -442,7 +434,6 @@ def test_a_loop_that_ends_without_a_text_is_an_error(mode: Mode):
         mode.kickoff(divers([nothing], ""))
 
 
-# ----------------------------------------------------------------------------------------- what LangChain ships
 class Judge(BaseDecisionModel):
     """A decision model that answers each question the same way."""
 
@@ -485,21 +476,11 @@ def shipped(other: Any, folder: str) -> list[tuple[Any, list[Any], Callable[[lis
             "/log.md",
         ),
         (LLMToolEmulator(model=other), [LOOK, "a"], lambda a, b: (said(a[1]), looked), ("b", [])),
-        (
-            LLMToolSelectorMiddleware(max_tools=1),
-            ['{"tools": ["depth"]}', "a"],
-            lambda a, b: len(a),
-            2,
-        ),
+        (LLMToolSelectorMiddleware(max_tools=1), ['{"tools": ["depth"]}', "a"], lambda a, b: len(a), 2),
         (ModelCallLimitMiddleware(run_limit=1), [LOOK, "a"], lambda a, b: len(a), 1),
         (ModelFallbackMiddleware(other), [error(400)], lambda a, b: (len(a), len(b), names(b[0])), (1, 1, ["depth"])),
         (ModelRefusalMiddleware(), ["a"], lambda a, b: len(a), 1),
-        (
-            ModelRetryMiddleware(max_retries=1, initial_delay=0, jitter=False),
-            [error(500), "a"],
-            lambda a, b: len(a),
-            2,
-        ),
+        (ModelRetryMiddleware(max_retries=1, initial_delay=0, jitter=False), [error(500), "a"], lambda a, b: len(a), 2),
         (
             ModelRouterMiddleware(choices=choices, instructions="i", classifier=route),
             [],

@@ -1,7 +1,7 @@
 """Programs that test their crews with `unittest.mock`: agents, models and embedders that are mocks, and patched methods."""
 
 from typing import Any
-from unittest.mock import AsyncMock, MagicMock, Mock, patch
+from unittest.mock import AsyncMock, MagicMock, Mock
 
 import pytest
 from modes import Mode
@@ -30,7 +30,6 @@ def execute(mode: Mode, task: Task, agent: Any = None) -> TaskOutput:
     return mode.run(task.execute_sync, task.aexecute_sync, agent)
 
 
-# --------------------------------------------------------------------------------------------------- mocks as agents
 def test_a_mock_does_a_task(mode: Mode):
     agent, counting = clerk("four"), task()
     output = execute(mode, counting, agent)
@@ -77,7 +76,6 @@ def test_an_object_without_the_method_is_no_agent():
         task(agent=object())
 
 
-# --------------------------------------------------------------------------------------------------- mocks as models
 def model(*answers: str, kind: Any = LLM) -> Any:
     mock = MagicMock(spec=kind)
     mock.call.side_effect = answers
@@ -97,17 +95,6 @@ def test_a_mock_is_a_model(mode: Mode, kind: Any):
     assert llm.call.call_count == 2
 
 
-# --------------------------------------------------------------------------------------------------- patched methods
-def test_a_patched_method_is_called_where_crewgraph_would_call_its_own(mode: Mode):
-    worker = agent(ScriptedLLM([]))
-    crew = Crew(agents=[worker], tasks=[task(agent=worker)])
-    with patch.object(Agent, "execute_task", return_value="patched") as patched:
-        assert mode.kickoff(crew).raw == "patched"
-        assert task(agent=worker).execute_sync().raw == "patched"
-    assert [call.kwargs["context"] for call in patched.call_args_list] == ["", None]
-
-
-# --------------------------------------------------------------------------------------------------- mocks as tools
 @pytest.mark.parametrize("method_name", ["run", "_run"])
 @pytest.mark.parametrize("native", [False, True])
 def test_a_mock_of_a_tool_is_called_with_what_the_model_writes(mode: Mode, method_name: str, native: bool):

@@ -32,7 +32,6 @@ def faith(score: float, verdict: str = "FAITHFUL", reasons: str = "") -> str:
     return json.dumps({"score": score, "verdict": verdict, "reasons": reasons})
 
 
-# ------------------------------------------------------------------------------------------------------- in a task
 def test_a_text_is_judged_by_the_agents_model_and_a_refusal_sends_the_agent_back(mode: Mode):
     model = ScriptedLLM(["rude", refusal("too rude"), "kind", GOOD])
     one = task("letter", agent(model), guardrail="Be kind")
@@ -122,7 +121,6 @@ def test_a_missing_key_of_a_judge_is_told_before_anybody_works(mode: Mode):
     assert model.requests == []
 
 
-# -------------------------------------------------------------------------------------------------- called directly
 def test_a_guardrail_is_called_directly(mode: Mode):
     judge = LLMGuardrail("Be kind", ScriptedLLM([refusal("rude"), GOOD]))
     assert mode.run(judge, judge.acall, OUTPUT) == (False, "rude")

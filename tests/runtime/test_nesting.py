@@ -8,10 +8,11 @@ from typing import Any, TypedDict, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import Command
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
+from waiting import LONG
 
 from crewgraph import Crew, CrewOutput, Flow, ScriptedLLM, ToolUse, start
 from crewgraph.core.journal import JournalError
@@ -37,17 +38,7 @@ def two(llm: ScriptedLLM, **more: Any) -> Crew:
 
 
 def parent(node: Any, **compile: Any) -> Any:
-    graph: Any = StateGraph(Outer)
-    graph.add_node("crew", node)
-    graph.add_edge(START, "crew")
-    graph.add_edge("crew", END)
-    return graph.compile(**compile)
-
-
-def test_a_compiled_crew_is_a_node_of_another_graph(mode: Mode):
-    graph = parent(mode.compile(two(ScriptedLLM(["one", "two"]))))
-    state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
-    assert (state["first"]["raw"], state["second"]["raw"]) == ("one", "two")
+    return graph_of(Outer, {"crew": node}, **compile)
 
 
 class Typed(TypedDict, total=False):
@@ -67,10 +58,7 @@ class Declared:
 
 
 def around(state: type[Any], node: Any) -> Any:
-    graph: Any = StateGraph(state)
-    graph.add_node("inner", node)
-    graph.add_edge(START, "inner")
-    return graph.compile()
+    return graph_of(state, {"inner": node})
 
 
 @pytest.mark.parametrize("state", [Typed, Modelled, Declared])
@@ -180,7 +168,7 @@ def test_a_checkpoint_that_could_not_be_stored_in_the_background_ends_a_task_at_
     graph, began = parent(node, checkpointer=saver), time.monotonic()
     with pytest.raises((JournalError, OSError), match="disk full"):
         mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT, durability="async")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < LONG
     saver.full = None
     assert mode.invoke(graph, None, AT)["second"]["raw"] == "one"
 
@@ -366,10 +354,7 @@ def _leave(_: Any) -> Any:
 
 
 def _leaving() -> Any:
-    graph: Any = StateGraph(cast("Any", dict))
-    graph.add_node("leave", _leave)
-    graph.add_edge(START, "leave")
-    return graph.compile()
+    return graph_of(cast("Any", dict), {"leave": _leave})
 
 
 def _call_leaving(_: Any) -> None:

@@ -5,9 +5,8 @@ from typing import Any, TypedDict
 
 import pytest
 from langgraph.config import get_config
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
-from modes import Mode
+from modes import Mode, graph_of
 
 from crewgraph import Agent, Crew, Flow, Task, start
 from crewgraph.errors import BudgetExceeded
@@ -93,11 +92,7 @@ def test_a_crew_in_a_method_of_a_flow_and_in_a_node_runs_as_alone(nodes: list[An
     async def alook(state: Said) -> Said:
         return {"said": (await crew.akickoff(checkpointer=False)).raw}
 
-    builder: Any = StateGraph(Said)
-    builder.add_node("look", alook if mode.asynchronous else look)
-    builder.add_edge(START, "look")
-    builder.add_edge("look", END)
-    assert mode.invoke(builder.compile(), {}) == {"said": "LAKE"}
+    assert mode.invoke(graph_of(Said, {"look": alook if mode.asynchronous else look}), {}) == {"said": "LAKE"}
     flow: Any = Looking()
     assert mode.run(flow.kickoff, flow.akickoff) == "LAKE"
     assert [task for _, task, _ in nodes] == ["one", "two", "three"] * 2

@@ -26,12 +26,9 @@ def test_a_crew_is_drawn_as_it_runs():
     nodes = dict(re.findall(r'(m\d)\("(\w+)<br>', text))
     edges = [(nodes[a], arrow, nodes[b]) for a, arrow, b in re.findall(r"(m\d) (-\.->|-->)(?:\|[^|]*\|)? (m\d)", text)]
     assert edges == [
-        ("market_research", "-.->", "analysis"),
-        ("competitors", "-.->", "analysis"),
-        ("analysis", "-->", "review"),
-        ("analysis", "-->", "report"),
-        ("review", "-->", "report"),
-    ]
+        ("market_research", "-.->", "analysis"), ("competitors", "-.->", "analysis"),
+        ("analysis", "-->", "review"), ("analysis", "-->", "report"), ("review", "-->", "report"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -44,15 +41,10 @@ def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
     else:
         output = made.kickoff({"topic": "tides"})
         values = {
-            "agent": made.agents[0],
-            "task": made.tasks[0],
-            "crew": made,
-            "output": output,
-            "task output": output.tasks_output[0],
-            "costs": output.costs,
-            "history": made.history(output.thread_id),
-            "diff": made.diff(output, output),
-        }
+            "agent": made.agents[0], "task": made.tasks[0], "crew": made, "output": output,
+            "task output": output.tasks_output[0], "costs": output.costs,
+            "history": made.history(output.thread_id), "diff": made.diff(output, output),
+        }  # fmt: skip
         html = values[shown]._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert not ELSEWHERE.search(html)
     assert "<script" not in html
@@ -75,12 +67,8 @@ def test_the_output_of_a_crew_shows_what_each_task_took():
     titles, *rows, total = re.findall(r"<tr>(.*?)</tr>", html)
     assert re.findall(r">([^<]+)</th>", titles) == ["task", "agent", "status", "requests", "tokens", "USD"]
     assert [re.findall(r">([^<]*)</td>", row)[0] for row in rows] == [
-        "market_research",
-        "competitors",
-        "analysis",
-        "review",
-        "report",
-    ]
+        "market_research", "competitors", "analysis", "review", "report",
+    ]  # fmt: skip
     assert re.findall(r">([^<]*)</td>", total)[:4] == ["total", "", "", "5"]
 
 

@@ -14,19 +14,7 @@ from langchain_core.tools import tool as langchain_tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
-from servers.openai_api import (
-    Answer,
-    OpenAIServer,
-    Request,
-    call,
-    calls,
-    cut,
-    empty,
-    error,
-    garbage,
-    hang,
-    null,
-)
+from servers.openai_api import Answer, OpenAIServer, Request, call, calls, cut, empty, error, garbage, hang, null
 from waiting import LONG
 
 from crewgraph import Crew
@@ -143,19 +131,6 @@ def test_an_empty_reply_is_reported_with_its_reason(mode: Mode, answer: Answer, 
     with OpenAIServer(lambda _: answer) as server, pytest.raises((OutputInvalid, ModelError)) as empty:
         mode.kickoff(solo(server.url, stream=stream))
     assert reason in str(empty.value)
-
-
-def test_half_a_character_in_a_reply_does_not_end_the_conversation(mode: Mode):
-    @tool
-    def look(what: str) -> str:
-        """Look at something."""
-        return f"saw {what}"
-
-    cut_in_two = "rain \ud83c"
-    with OpenAIServer([calls(("look", {"what": cut_in_two}), content=cut_in_two), cut_in_two]) as server:
-        result = mode.kickoff(solo(server.url, tools=[look]), thread_id="t")
-        assert result.raw == "rain \ufffd"
-        assert server.bodies[1]["messages"][-1]["content"] == "saw rain \ufffd"
 
 
 def test_a_failed_run_is_resumed_once_the_server_is_well_without_asking_anything_twice(mode: Mode):

@@ -22,11 +22,10 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from psycopg import connect
 from servers.postgres import Postgres
-from waiting import wait_until
+from waiting import LONG, wait_until
 from wrapping import wrap_stream_methods
 
 from crewgraph import Agent, Crew, Flow, ScriptedLLM, ToolUse, listen, start
@@ -471,11 +470,7 @@ class Outer(TypedDict, total=False):
 
 
 def _around(graph: Any) -> Any:
-    outer = StateGraph(Outer)
-    outer.add_node("inner", graph)
-    outer.add_edge(START, "inner")
-    outer.add_edge("inner", END)
-    return outer.compile(checkpointer=InMemorySaver())
+    return graph_of(Outer, {"inner": graph}, checkpointer=InMemorySaver())
 
 
 @pytest.mark.parametrize("config", [None, {}, {"configurable": {}}, {"configurable": {"thread_id": None}}])
@@ -496,7 +491,7 @@ def test_a_graph_with_a_checkpointer_says_at_once_that_it_needs_a_thread(mode: M
     for call in calls:
         with pytest.raises(MissingThread, match=r"needs the id of a thread: pass config=.*thread_id"):
             call()
-    assert time.monotonic() - before < 20
+    assert time.monotonic() - before < LONG
     assert llm.requests == []
 
 

@@ -29,7 +29,6 @@ def filled(one: Task, inputs: dict[str, Any]) -> tuple[str, str, str | None]:
     return one.description, one.expected_output, one.output_file
 
 
-# ---------------------------------------------------------------------------------------------------- by hand
 def test_a_task_shows_what_was_filled_in_and_keeps_its_templates():
     one = poem()
     key = one.key
@@ -83,7 +82,6 @@ def test_a_run_without_inputs_works_with_the_texts_filled_by_hand_one_with_input
     assert "Say snow" in mode.kickoff(made, {"topic": "snow", "count": 6}).tasks_output[0].description
 
 
-# ------------------------------------------------------------------------------------------------------- the prompt
 def test_the_prompt_is_the_text_that_the_graph_sends(mode: Mode):
     model = ScriptedLLM(["x"])
     one = task("a", agent(model), description="Write about {topic}", markdown=True)
@@ -94,7 +92,6 @@ def test_the_prompt_is_the_text_that_the_graph_sends(mode: Mode):
     assert reported.startswith("Write about rain") and "a text" in reported and "Markdown" in reported
 
 
-# --------------------------------------------------------------------------------------------------- the chat before
 @pytest.mark.parametrize("given", [CHAT, json.dumps(CHAT)])
 def test_a_chat_among_the_inputs_is_reported_with_every_task(mode: Mode, given: Any):
     model = ScriptedLLM(["x"], repeat_last=True)
@@ -124,7 +121,6 @@ def test_a_chat_that_is_none_is_refused_by_the_inputs_name(mode: Mode, given: An
     assert model.requests == []
 
 
-# ----------------------------------------------------------------------------------------------- what triggered a run
 def triggered(mode: Mode, *allowed: bool | None, **inputs: Any) -> tuple[list[bool], Crew]:
     model = ScriptedLLM(["x"], repeat_last=True)
     worker = agent(model)
@@ -137,13 +133,10 @@ def triggered(mode: Mode, *allowed: bool | None, **inputs: Any) -> tuple[list[bo
 @pytest.mark.parametrize(
     ("allowed", "reported"),
     [
-        ((None, None), [True, False]),
-        ((False, None), [False, False]),
-        ((False, True), [False, True]),
-        ((True, True), [True, True]),
-        ((None, True), [True, True]),
+        ((None, None), [True, False]), ((False, None), [False, False]), ((False, True), [False, True]),
+        ((True, True), [True, True]), ((None, True), [True, True]),
     ],
-)
+)  # fmt: skip
 def test_the_first_task_is_told_what_triggered_the_run_the_others_if_they_are_to_know(
     mode: Mode, allowed: tuple[bool | None, ...], reported: list[bool]
 ):

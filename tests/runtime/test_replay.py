@@ -130,7 +130,7 @@ def test_a_run_under_a_manager_is_replayed(mode: Mode):
 def test_unknown_task_is_refused(mode: Mode):
     llm = counting()
     team = three(llm, name="ours")
-    with pytest.raises(RunError, match=r"no run of crew `ours` is stored"):
+    with pytest.raises(UnknownRun, match=r"no run of crew `ours` is stored"):
         replayed(mode, team, "two")
     mode.kickoff(team, {"topic": "rain"})
     with pytest.raises(ValueError, match=r"task `nope` matches none of the crew's tasks. Pass the name, id") as caught:
@@ -143,13 +143,6 @@ def test_unknown_task_is_refused(mode: Mode):
     with pytest.raises(RunError, match=r"not stored"):
         replayed(mode, team, "two", checkpointer=False)
     assert len(llm.requests) == 3
-
-
-def test_without_a_run_there_is_nothing_to_replay(mode: Mode):
-    team = three(counting())
-    with pytest.raises(UnknownRun, match="run it with `kickoff` first") as raised:
-        replayed(mode, team, str(team.tasks[0].id))
-    assert isinstance(raised.value, ValueError)
 
 
 PROGRAM = """

@@ -8,10 +8,7 @@ import pytest
 from modes import Mode
 
 from crewgraph import CrewOutput, ScriptedLLM
-from crewgraph.compiler.agent.human_review import (
-    SyncHumanInputProvider,
-    set_provider,
-)
+from crewgraph.compiler.agent.human_review import SyncHumanInputProvider, set_provider
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.task.task import NoOpContentProcessor, get_processor, process_content, set_processor
 from crewgraph.storage.checkpoints import SqliteCheckpointer

@@ -57,13 +57,8 @@ def test_the_drawing_shows_the_steps_of_each_task():
     whole = Crew(agents=[*made.agents, *([plain.agent] if plain.agent else [])], tasks=[*made.tasks, plain])
     drawn = whole.compile(granularity="step").get_graph(xray=True)
     assert [one for one in drawn.nodes if not one.endswith("__")] == [
-        "sum:model",
-        "sum:tools",
-        "sum:guardrail",
-        "sum:finish",
-        "plain:model",
-        "plain:finish",
-    ]
+        "sum:model", "sum:tools", "sum:guardrail", "sum:finish", "plain:model", "plain:finish",
+    ]  # fmt: skip
     edges = {(edge.source, edge.target, edge.conditional) for edge in drawn.edges}
     assert {
         ("sum:model", "sum:tools", True),
@@ -122,13 +117,8 @@ def test_the_history_of_a_task_shows_its_steps_and_a_fork_continues_from_one(mod
     own = {name: state.config["configurable"][name] for name in ("thread_id", "checkpoint_ns")}
     history = list(graph.get_state_history({"configurable": own}))
     assert [one.next for one in reversed(history)][1:] == [
-        ("model",),
-        ("tools",),
-        ("model",),
-        ("tools",),
-        ("model",),
-        ("finish",),
-    ]
+        ("model",), ("tools",), ("model",), ("tools",), ("model",), ("finish",),
+    ]  # fmt: skip
     assert [step["what"] for step in state.values["steps"]][:2] == [
         f"a request to the model `{model.model}`",
         "a call of the tool `add`",

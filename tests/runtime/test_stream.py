@@ -10,8 +10,7 @@ from typing import Any, TypedDict, TypeVar
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
-from langgraph.graph import END, START, StateGraph
-from modes import Mode
+from modes import Mode, graph_of
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, call
 from waiting import LONG
@@ -55,7 +54,6 @@ def of(kind: type[T], items: Iterable[StreamItem]) -> list[T]:
     return [item for item in items if isinstance(item, kind)]
 
 
-# ------------------------------------------------------------------------------------------------------ order
 def test_run_is_streamed_in_order_from_start_to_output(mode: Mode, serve: Serve):
     clerk = agent(served(serve([call("look", {"what": "sea"}), "it is high"]).url), "Clerk of {what}", tools=[look])
     team = crew(task("mail", clerk, description="How is the {what}?"), name="desk")
@@ -141,7 +139,6 @@ def test_items_of_parallel_tasks_interleave_in_order_per_task(mode: Mode):
     assert [item.index for item in of(TaskStarted, items)][-1] == 2
 
 
-# ----------------------------------------------------------------------------------------------------- models
 def test_models_stream_because_somebody_reads_and_only_then(mode: Mode, serve: Serve):
     server = serve(["one two", "one two"])
     team = crew(task("a", agent(served(server.url))))
@@ -150,7 +147,6 @@ def test_models_stream_because_somebody_reads_and_only_then(mode: Mode, serve: S
     assert [body.get("stream", False) for body in server.bodies] == [True, False]
 
 
-# --------------------------------------------------------------------------------------------------- failures
 def test_what_a_run_raises_comes_behind_the_items_of_what_was_done(mode: Mode):
     items: list[StreamItem] = []
     team = crew(task("a", agent(ScriptedLLM(["x"]))), task("b", agent(ScriptedLLM([ConnectionError("down")]))))
@@ -237,11 +233,7 @@ def test_a_stream_in_a_node_is_a_part_of_the_graph_around_it(mode: Mode):
     async def awrite(state: Page) -> Page:
         return {"text": of(Finished, [item async for item in team.astream()])[0].output.raw}
 
-    graph: Any = StateGraph(Page)
-    graph.add_node("write", awrite if mode.asynchronous else write)
-    graph.add_edge(START, "write")
-    graph.add_edge("write", END)
-    app = graph.compile(checkpointer=InMemorySaver())
+    app = graph_of(Page, {"write": awrite if mode.asynchronous else write}, checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
     with pytest.raises(ConnectionError):
         mode.invoke(app, {}, config)
@@ -265,7 +257,6 @@ def test_a_web_server_may_take_each_item_on_another_thread():
     assert isinstance(items[-1], Finished)
 
 
-# ------------------------------------------------------------------------------------------------------ items
 class Tide(BaseModel):
     height: int
 

@@ -125,7 +125,6 @@ def test_each_kind_of_output_says_how_it_is_read():
         list(other)
 
 
-# ----------------------------------------------------------------------------------------------------- events
 def pieces(events: list[BaseEvent]) -> list[LLMStreamChunkEvent]:
     return [event for event in events if isinstance(event, LLMStreamChunkEvent)]
 

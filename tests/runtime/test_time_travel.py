@@ -26,28 +26,6 @@ def before(graph: Any, name: str) -> Any:
     return next(state for state in graph.get_state_history(AT) if name in state.next)
 
 
-def test_the_history_shows_the_run_step_by_step(mode: Mode):
-    graph = ran(mode, ScriptedLLM(["a", "b", "c"]))
-    steps = [
-        (state.next, {k: v["raw"] for k, v in state.values.items() if k not in ("inputs", "output")})
-        for state in graph.get_state_history(AT)
-    ]
-    assert steps[:-1] == [
-        ((), {"first": "a", "second": "b", "third": "c"}),
-        (("third",), {"first": "a", "second": "b"}),
-        (("second",), {"first": "a"}),
-        (("first",), {}),
-    ]
-
-
-def test_a_task_is_done_afresh_from_before_it_and_the_earlier_ones_are_kept(mode: Mode):
-    llm = ScriptedLLM(["a", "b", "c", "b again", "c again"])
-    graph = ran(mode, llm)
-    state = mode.invoke(graph, None, before(graph, "second").config)
-    assert [state[name]["raw"] for name in ("first", "second", "third")] == ["a", "b again", "c again"]
-    assert len(llm.requests) == 5
-
-
 def test_a_fork_with_another_output_continues_with_that(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "b2", "c2"])
     graph = ran(mode, llm)

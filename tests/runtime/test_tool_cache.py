@@ -296,9 +296,6 @@ def test_what_the_cache_answered_is_on_record(mode: Mode):
     assert depth.used == ["Brest"] and from_cache(events) == []
 
 
-# ------------------------------------------------------------------ who asks for a cache
-
-
 class Eager(Crew):
     cache: bool = True
 

@@ -90,7 +90,6 @@ def two(llm: Any, **more: Any) -> Crew:
     return crew(task("dive", agent(llm, role="Diver")), task("rise", agent(llm, role="Pilot")), **more)
 
 
-# --------------------------------------------------------------------------------------------------- rounds
 def test_an_answer_is_improved_by_what_a_person_says_before_the_next_task_begins(mode: Mode):
     llm = ScriptedLLM(taught)
     ask, shown = says("deeper", "faster")
@@ -149,7 +148,6 @@ def test_what_returns_no_text_is_reported(mode: Mode):
         train(mode, two(ScriptedLLM(taught)), 1, "x.json", feedback=lambda output: 7)
 
 
-# ------------------------------------------------------------------------------------------------- later runs
 def test_a_later_run_keeps_to_what_its_agents_were_taught(mode: Mode):
     def answered(request: Request) -> Answer:
         return text(taught(request.body["messages"]))
@@ -172,7 +170,6 @@ def test_what_was_taught_may_be_given_as_data(mode: Mode):
     assert "- BREATHE" in asked(llm)[0] and "BREATHE" not in asked(llm)[1]
 
 
-# -------------------------------------------------------------------------------------------- files and input
 @pytest.mark.parametrize("name", ["x", "x.pkl"])
 def test_nothing_is_pickled_and_that_is_said(mode: Mode, caplog: pytest.LogCaptureFixture, name: str):
     train(mode, two(ScriptedLLM(taught)), 1, name, feedback=lambda output: "")
@@ -253,11 +250,9 @@ def test_a_training_continues_where_it_stopped(mode: Mode):
     train(mode, team, 2, "x.json", feedback=ask)
     assert [one.raw for one in shown] == ["a", "c", "e", "g"]
     assert said_in("x.json") == [
-        (1, "dive", "a", "one", "b"),
-        (1, "rise", "c", "two", "d"),
-        (2, "dive", "e", "three", "f"),
+        (1, "dive", "a", "one", "b"), (1, "rise", "c", "two", "d"), (2, "dive", "e", "three", "f"),
         (2, "rise", "g", "four", "h"),
-    ]
+    ]  # fmt: skip
     assert held("x.json")["training"]["finished"]
 
 
@@ -286,7 +281,6 @@ def test_a_new_training_keeps_what_other_agents_have_learned(mode: Mode):
     assert (agents["Diver"]["suggestions"], agents["Pilot"]["suggestions"]) == (["LESSON slower"], ["LESSON deeper"])
 
 
-# -------------------------------------------------------------------------------------- processes and terminals
 _PROGRAM = """
 import json, os, sys
 from crewgraph import Agent, Crew, ScriptedLLM, Task

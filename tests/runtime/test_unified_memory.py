@@ -104,11 +104,9 @@ def test_verbs_of_a_users_own_are_what_the_run_calls(mode: Mode):
     mode.kickoff(crew(task("one", agent(model)), memory=Own()))
     assert "- a text" in asked(model)[0]
     assert calls == [
-        ("recall", "do one", 5),
-        ("extract", True),
-        ("remember", "one", {"agent_role": "worker"}),
+        ("recall", "do one", 5), ("extract", True), ("remember", "one", {"agent_role": "worker"}),
         ("remember", "two", {"agent_role": "worker"}),
-    ]
+    ]  # fmt: skip
 
 
 def test_the_memorys_own_model_is_asked_and_counted(mode: Mode):

@@ -1,10 +1,8 @@
 """Tasks and agents that run outside of a crew, and overridden methods inside of one."""
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from modes import Mode
@@ -60,13 +58,6 @@ def test_the_future_of_a_task_holds_its_exception():
     assert error is not None and "failed guardrail validation after 0 retries. Last error: never" in str(error)
 
 
-def test_execution_works_inside_a_running_event_loop():
-    async def cell() -> str:
-        return task("lone", agent(ScriptedLLM(["done"]))).execute_sync().raw
-
-    assert asyncio.run(cell()) == "done"
-
-
 def test_an_agent_answers_a_task(mode: Mode):
     model = ScriptedLLM(["the answer"])
     worker = agent(model)
@@ -116,12 +107,3 @@ def test_a_tasks_own_version_is_called_by_the_graph(mode: Mode, tmp_path: Path):
     assert mine.output is not None and mine.output.raw == output.raw
     assert sum(isinstance(event, TaskCompletedEvent) for event in events) == 2
     assert output.token_usage.successful_requests == 2
-
-
-def test_a_patched_verb_is_called_with_keywords(mode: Mode):
-    one = task("patched", agent(ScriptedLLM([])))
-    given = TaskOutput(description="d", raw="from the patch", agent="worker")
-    with patch.object(Task, "execute_sync", return_value=given) as execute:
-        output = mode.kickoff(crew(one))
-    assert output.raw == "from the patch"
-    execute.assert_called_once_with(agent=one.agent, context="", tools=[])

@@ -62,10 +62,7 @@ def ours_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def queued_server(tmp_path_factory: pytest.TempPathFactory, postgres: Postgres) -> Iterator[Served]:
-    with (
-        postgres.database() as address,
-        our_server_with_workers(tmp_path_factory.mktemp("queued"), address) as served,
-    ):
+    with postgres.database() as address, our_server_with_workers(tmp_path_factory.mktemp("queued"), address) as served:
         yield served
 
 

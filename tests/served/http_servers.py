@@ -70,10 +70,10 @@ def _running(command: list[str], url: str, folder: Path, kind: Any, **more: str)
     finally:
         process.terminate()
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(20)
+            process.wait(60)
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def worker(folder: Path, address: str, number: int) -> "Generator[subprocess.Pop
         yield process
     finally:
         process.kill()
-        process.wait(20)
+        process.wait(60)
 
 
 @contextmanager

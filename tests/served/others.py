@@ -62,7 +62,7 @@ class _Server:
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(20)
+        self.process.wait(60)
 
     @property
     def notes(self) -> list[str]:
@@ -155,14 +155,9 @@ def _killed(server: _Server) -> str:
 
 
 _TRIALS: dict[str, Callable[[_Server], str]] = {
-    "run": _run,
-    "stream modes": _modes,
-    "approval, resume": _approval,
-    "rejoin": _rejoin,
-    "cancel": _cancel,
-    "two runs of one thread": _two_runs,
-    "`kill -9` in the second task, restart": _killed,
-}
+    "run": _run, "stream modes": _modes, "approval, resume": _approval, "rejoin": _rejoin, "cancel": _cancel,
+    "two runs of one thread": _two_runs, "`kill -9` in the second task, restart": _killed,
+}  # fmt: skip
 
 
 def _installed(name: str) -> Path:
@@ -204,13 +199,9 @@ def _started(name: str) -> Generator[_Server]:
             (folder / file).write_text(json.dumps(config))
         port, more = stack.enter_context(reserved_port()), {"LANGSMITH_TRACING": "false"}
         command = [
-            str(programs / "langgraph"),
-            "dev",
-            f"--port={port}",
-            "--no-browser",
-            "--no-reload",
+            str(programs / "langgraph"), "dev", f"--port={port}", "--no-browser", "--no-reload",
             "--n-jobs-per-worker=4",
-        ]
+        ]  # fmt: skip
         if name != "langgraph dev":
             database = stack.enter_context(
                 stack.enter_context(running_postgres(stack.enter_context(reserved_port()))).database()

@@ -128,9 +128,7 @@ class Letters(Flow[Letter]):
 def graphs() -> dict[str, Any]:
     """The compiled graphs by name."""
     return {
-        "desk": desk().compile(messages=True),
-        "payer": payer().compile(messages=True),
-        "reviewed": reviewed().compile(messages=True),
-        "slow": slow().compile(messages=True),
+        "desk": desk().compile(messages=True), "payer": payer().compile(messages=True),
+        "reviewed": reviewed().compile(messages=True), "slow": slow().compile(messages=True),
         "Letters": Letters().compile(messages=True),
-    }
+    }  # fmt: skip

@@ -66,7 +66,7 @@ class OfficeServer:
         """Kill the workers."""
         for one in self.workers:
             one.kill()
-            one.wait(30)
+            one.wait(60)
         self.workers.clear()
 
     def _begin(self, output: str, command: str, *options: str) -> "subprocess.Popen[Any]":
@@ -97,7 +97,7 @@ class OfficeServer:
         process, self.process = self.process, None
         if process.poll() is None:
             process.send_signal(how)
-        return process.wait(30)
+        return process.wait(60)
 
 
 @contextmanager

@@ -40,14 +40,9 @@ def test_a_run_needs_no_thread(client: Client):
 
 
 STREAMED = {
-    "values": "values",
-    "updates": "updates",
-    "messages-tuple": "messages",
-    "messages": "messages/partial",
-    "tasks": "tasks",
-    "events": "events",
-    "debug": "debug",
-}
+    "values": "values", "updates": "updates", "messages-tuple": "messages", "messages": "messages/partial",
+    "tasks": "tasks", "events": "events", "debug": "debug",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", STREAMED)

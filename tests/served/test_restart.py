@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from langgraph_sdk import get_sync_client
 from servers.postgres import Postgres
-from waiting import wait_until
+from waiting import LONG, wait_until
 
 from crewgraph.contrib.serve.postgres import opened_postgres
 from crewgraph.contrib.serve.records import Records, opened_records
@@ -40,7 +40,7 @@ def _begin(client: Any, name: str) -> tuple[str, str]:
 
 
 def _read(server: OfficeServer, thread: str, run: str) -> Iterator[str]:
-    with httpx.stream("GET", f"{server.url}/threads/{thread}/runs/{run}/stream", timeout=30) as answer:
+    with httpx.stream("GET", f"{server.url}/threads/{thread}/runs/{run}/stream", timeout=60) as answer:
         yield from answer.iter_lines()
 
 
@@ -87,7 +87,7 @@ def test_a_stopped_server_leaves_behind_what_does_not_end(server: OfficeServer, 
     wait_until(lambda: bool(streamed))
     server.end()
     reading.join()
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < LONG
     server.let("one")
     server.let("two")
     server.start()
@@ -99,11 +99,19 @@ def test_who_waits_for_a_run_of_a_stopped_server_is_told_so(server: OfficeServer
     wait_until(lambda: "posting one" in server.notes)
     answers: list[httpx.Response] = []
     url = f"{server.url}/threads/{thread}/runs/{run}/join"
-    waiting = threading.Thread(target=lambda: answers.append(httpx.get(url, timeout=30)))
-    waiting.start()
-    time.sleep(0.3)  # until the request is there
-    server.end()
-    waiting.join()
+    sent: list[str] = []
+
+    def note(step: str, _: Any) -> None:
+        sent.append(step)
+
+    more: dict[str, Any] = {"extensions": {"trace": note}}
+    with httpx.Client(timeout=60) as http:
+        waiting = threading.Thread(target=lambda: answers.append(http.send(http.build_request("GET", url, **more))))
+        waiting.start()
+        wait_until(lambda: "http11.send_request_body.complete" in sent)
+        time.sleep(0.3)  # until the server has read the request
+        server.end()
+        waiting.join()
     assert answers[0].status_code == 503
     assert run in answers[0].json()["detail"]
 

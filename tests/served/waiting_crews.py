@@ -93,9 +93,7 @@ def steps() -> Crew:
     """A crew that posts two letters, one in each task."""
     clerk = _clerk(_posting, post)
     return Crew(
-        name="steps",
-        agents=[clerk],
-        tasks=[_task(clerk, letter, f"Post <{letter}>.") for letter in ("one", "two")],
+        name="steps", agents=[clerk], tasks=[_task(clerk, letter, f"Post <{letter}>.") for letter in ("one", "two")]
     )
 
 

@@ -5,20 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = [
-    "Answer",
-    "Request",
-    "Script",
-    "call",
-    "calls",
-    "cut",
-    "empty",
-    "error",
-    "garbage",
-    "hang",
-    "null",
-    "text",
-]
+__all__ = ["Answer", "Request", "Script", "call", "calls", "cut", "empty", "error", "garbage", "hang", "null", "text"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,16 +64,11 @@ class _Authority:
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "crewgraph's tests")])
         usage = dict.fromkeys(
             (
-                "digital_signature",
-                "content_commitment",
-                "key_encipherment",
-                "data_encipherment",
-                "key_agreement",
-                "encipher_only",
-                "decipher_only",
+                "digital_signature", "content_commitment", "key_encipherment", "data_encipherment",
+                "key_agreement", "encipher_only", "decipher_only",
             ),
             False,
-        )
+        )  # fmt: skip
         certificate = self._builder(self._name, self._key)
         certificate = certificate.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         certificate = certificate.add_extension(
@@ -171,4 +166,4 @@ def any_host(pages: dict[str, Any], folder: Path) -> Generator[AnyHost]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join(60)

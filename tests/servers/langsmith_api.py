@@ -53,14 +53,10 @@ class LangSmithServer:
             "version": "0.13.0",
             "instance_flags": {"zstd_compression_enabled": zstd},
             "batch_ingest_config": {
-                "use_multipart_endpoint": multipart,
-                "scale_up_qsize_trigger": 1000,
-                "scale_up_nthreads_limit": 4,
-                "scale_down_nempty_trigger": 4,
-                "size_limit": 100,
-                "size_limit_bytes": 20_971_520,
+                "use_multipart_endpoint": multipart, "scale_up_qsize_trigger": 1000, "scale_up_nthreads_limit": 4,
+                "scale_down_nempty_trigger": 4, "size_limit": 100, "size_limit_bytes": 20_971_520,
             },
-        }
+        }  # fmt: skip
         self._lock = threading.Lock()
         self._http = _Listener(("127.0.0.1", 0), _Handler)
         self._http.owner = self

@@ -24,21 +24,9 @@ from .answers import Answer, Request, Script, call, calls, cut, empty, error, ga
 from .embeddings import VECTOR_SIZE, Embedder, Vectors, wants_vectors
 
 __all__ = [
-    "Answer",
-    "OpenAIServer",
-    "Request",
-    "Script",
-    "call",
-    "calls",
-    "cut",
-    "empty",
-    "error",
-    "garbage",
-    "hang",
-    "main",
-    "null",
-    "text",
-]
+    "Answer", "OpenAIServer", "Request", "Script", "call", "calls", "cut", "empty", "error", "garbage", "hang",
+    "main", "null", "text",
+]  # fmt: skip
 
 
 class OpenAIServer:
@@ -248,12 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _chunks(asked: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:
-    frame = {
-        "id": "chatcmpl-test",
-        "object": "chat.completion.chunk",
-        "created": 0,
-        "model": asked.get("model"),
-    }
+    frame = {"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 0, "model": asked.get("model")}
     message = answer.message
 
     def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:

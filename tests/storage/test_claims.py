@@ -268,11 +268,7 @@ def test_closing_a_checkpointer_releases_no_claim_of_another_one_on_the_file(tmp
     claim.close()
     assert open_files(tmp_path) == []
     assert not is_claimed_for_others(tmp_path / "runs.db")
-    with (
-        SqliteCheckpointer(tmp_path / "runs.db") as third,
-        closing(third.claims.claim("t")),
-        pytest.raises(ThreadBusy),
-    ):
+    with SqliteCheckpointer(tmp_path / "runs.db") as third, closing(third.claims.claim("t")), pytest.raises(ThreadBusy):
         first.claims.claim("t")
     assert first.claims.holder("t") is None
     assert open_files(tmp_path) == []

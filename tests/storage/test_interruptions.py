@@ -16,7 +16,7 @@ import sys, threading
 def write_in_another_thread():
     other = threading.Thread(target=write, daemon=True)
     other.start()
-    other.join(10)
+    other.join(60)
     if other.is_alive():
         sys.exit("a thread waits forever")
 """

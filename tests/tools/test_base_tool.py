@@ -1,6 +1,4 @@
 import asyncio
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Type  # noqa: UP035  (as users write it)
@@ -133,8 +131,7 @@ def test_run_refuses_arguments_that_do_not_fit_and_does_not_count_the_use(
 
 
 @pytest.mark.parametrize(
-    ("factory", "sync", "later"),
-    [(Search, "q 3", "q 3"), (Asynchronous, "q", "q"), (Both, "sync q", "async q")],
+    ("factory", "sync", "later"), [(Search, "q 3", "q 3"), (Asynchronous, "q", "q"), (Both, "sync q", "async q")]
 )
 def test_every_tool_runs_sync_and_async(factory: Callable[[], BaseTool], sync: str, later: str):
     assert factory().run(query="q") == sync
@@ -176,7 +173,6 @@ def test_the_usage_limit_holds_across_threads():
     assert search.current_usage_count == 50
 
 
-# ---------------------------------------------------------------- @tool
 def add(a: int, b: int = 1) -> int:
     """Add two numbers.
 
@@ -189,12 +185,7 @@ def add(a: int, b: int = 1) -> int:
 def test_a_function_becomes_a_tool_with_or_without_a_name():
     named = tool("Adding Machine", result_as_answer=True, max_usage_count=3, once=True)(add)
     assert isinstance(named, Tool)
-    assert (named.name, named.result_as_answer, named.max_usage_count, named.once) == (
-        "Adding Machine",
-        True,
-        3,
-        True,
-    )
+    assert (named.name, named.result_as_answer, named.max_usage_count, named.once) == ("Adding Machine", True, 3, True)
     assert tool(add).name == "add"
     assert tool()(add).name == "add"
     assert tool(result_as_answer=True)(add).result_as_answer is True
@@ -228,7 +219,6 @@ def test_invalid_tools_are_rejected():
         tool("name")(3)  # pyright: ignore[reportArgumentType]
 
 
-# ---------------------------------------------------------------- CrewStructuredTool
 def tell(city: str) -> str:
     return city
 
@@ -250,13 +240,3 @@ def test_a_structured_tool_validates_its_arguments():
     assert isinstance(caught.value, ValueError)
     with pytest.raises(InvalidArguments, match="the arguments of `add` are not JSON"):
         converted.invoke("two")
-
-
-def test_importing_the_tools_loads_nothing_heavy():
-    code = (
-        "import sys, crewgraph.tools, crewgraph.tools.use\n"
-        "heavy = {'langchain_core', 'langgraph', 'openai', 'numpy', 'rich', 'yaml'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

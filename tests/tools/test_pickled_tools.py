@@ -30,23 +30,13 @@ def again(value: Any) -> Any:
 
 def test_a_tool_runs_in_a_process_that_has_to_import_it(pool: ProcessPoolExecutor):
     assert {name: pool.submit(result_of, one).result() for name, one in TOOLS.items()} == {
-        "a function": 8,
-        "a function with a name": 12,
-        "a function that was wrapped": -4,
-        "a coroutine function": 16,
-        "a function with another name": 2.0,
-        "a function with an argument given": 20,
-        "a class": 5,
-        "a converted class": 5,
-        "a converted function": 8,
-        "a structured tool": 2.0,
-        "a function without a name in the class": 5,
-        "LangChain's class": 3,
-        "LangChain's function": 4 / 3,
-        "LangChain's coroutine function": 4,
-        "LangChain's structured tool": 2.0,
+        "a function": 8, "a function with a name": 12, "a function that was wrapped": -4,
+        "a coroutine function": 16, "a function with another name": 2.0, "a function with an argument given": 20,
+        "a class": 5, "a converted class": 5, "a converted function": 8, "a structured tool": 2.0,
+        "a function without a name in the class": 5, "LangChain's class": 3, "LangChain's function": 4 / 3,
+        "LangChain's coroutine function": 4, "LangChain's structured tool": 2.0,
         "LangChain's structured tool with a model": 2.0,
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TOOLS)

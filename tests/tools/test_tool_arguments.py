@@ -164,11 +164,7 @@ SEARCH = (
             "It takes: {\n"
             '  "item": {\n    "name": string\n    "count": integer  // default 1\n  }\n}',
         ),
-        (
-            ping,
-            "now",
-            '`ping` was not used: the arguments must be a JSON object, not "now". It takes: no arguments',
-        ),
+        (ping, "now", '`ping` was not used: the arguments must be a JSON object, not "now". It takes: no arguments'),
         (
             search,
             "{query: x",

@@ -43,13 +43,7 @@ def test_every_name_is_valid(title: str):
 
 def test_a_tool_is_found_by_what_a_model_writes():
     tools = {"Search_the_web": 1, "read-file": 2}
-    for written in [
-        "Search_the_web",
-        "Search the web",
-        "search the web",
-        "`Search_the_web`",
-        '"searchTheWeb" ',
-    ]:
+    for written in ["Search_the_web", "Search the web", "search the web", "`Search_the_web`", '"searchTheWeb" ']:
         assert find_tool(written, tools) == 1
     assert find_tool("Read File", tools) == 2
     assert find_tool("write", tools) is None

@@ -12,8 +12,8 @@ from langchain_core.tools import BaseTool as LangChainBaseTool
 from langchain_core.tools import InjectedToolArg, StructuredTool, Tool
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
+from modes import graph_of
 from waiting import LONG
 
 from crewgraph.core import protocols
@@ -169,7 +169,6 @@ def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
         as_tools([repeat, Repeat(name="Repeat.it")])
 
 
-# ---------------------------------------------------------------- failures
 class Broken(Repeat):
     error: Any = None
 
@@ -253,12 +252,9 @@ def test_a_reached_usage_limit_is_an_observation(mode: Mode):
     message = "`Repeat it` may be used once and has been. Go on without it."
     assert (outcome["ok"], outcome["result"]) == (False, message)
     assert outcome["failure"] == {
-        "message": message,
-        "reason": "usage_limit",
-        "code": "UsageLimitReached",
-        "retryable": False,
+        "message": message, "reason": "usage_limit", "code": "UsageLimitReached", "retryable": False,
         "details": {},
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["own", "langchain"])
@@ -350,8 +346,4 @@ def test_an_interrupt_of_langgraph_passes_through_and_is_answered(source: str):
 
 
 def _graph(body: Any) -> Any:
-    graph: Any = StateGraph(State)
-    graph.add_node("ask", body)
-    graph.add_edge(START, "ask")
-    graph.add_edge("ask", END)
-    return graph.compile(checkpointer=InMemorySaver())
+    return graph_of(State, {"ask": body}, checkpointer=InMemorySaver())

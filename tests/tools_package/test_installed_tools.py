@@ -35,7 +35,6 @@ def document(folder: Path, kind: str) -> str:
     return file.name
 
 
-# ---------------------------------------------------------------- files
 def test_a_tool_of_the_package_is_a_tool_of_crewgraph(tools: Any):
     made = tools.FileReadTool()
     assert isinstance(made, BaseTool)
@@ -65,7 +64,6 @@ def test_files_are_packed(mode: Mode, tools: Any, files: Path):
     assert (files / "t.zip").exists()
 
 
-# ---------------------------------------------------------------- searching, with our embedder and our store
 @pytest.mark.parametrize(
     ("kind", "field", "file", "query", "found"),
     [
@@ -131,7 +129,6 @@ def test_a_search_tool_is_configured_in_the_words_of_now_and_of_then(tools: Any,
     assert len(reported) == 2
 
 
-# ---------------------------------------------------------------- modules below the package
 @pytest.mark.parametrize(
     ("module", "name"),
     [
@@ -161,7 +158,6 @@ def test_a_custom_adapter_is_asked(mode: Mode, tools: Any):
     assert "asked the tide" in observed(mode, tools.RagTool(adapter=Mine()), {"query": "the tide"})
 
 
-# ---------------------------------------------------------------- all of them
 _KEYS = "BRAVE BRIGHT_DATA BROWSERBASE CONTEXTUAL HYPERBROWSER MINDS PATRONUS SERPLY ZAPIER"
 _EACH = """
 import json, warnings

@@ -24,7 +24,6 @@ from tools_package.parts import REAL, lacking, observed
 pytestmark = [*REAL, pytest.mark.usefixtures("files")]
 
 
-# ---------------------------------------------------------------- the web
 def test_the_web_is_searched_with_serper(mode: Mode, tools: Any, web: AnyHost):
     assert "at noon" in observed(mode, tools.SerperDevTool(n_results=3), {"search_query": "tide"})
     (request,) = web.asked
@@ -48,7 +47,6 @@ def test_a_page_is_searched(mode: Mode, tools: Any, web: AnyHost):
     assert "Wiebke" in observed(mode, docs, {"search_query": "keeper of the lock"})
 
 
-# ---------------------------------------------------------------- models
 @pytest.mark.parametrize("kind", ["VisionTool", "OCRTool"])
 def test_a_model_looks_at_a_picture(mode: Mode, tools: Any, files: Path, serve: Callable[..., OpenAIServer], kind: str):
     (files / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
@@ -59,7 +57,6 @@ def test_a_model_looks_at_a_picture(mode: Mode, tools: Any, files: Path, serve: 
     assert content[-1]["image_url"]["url"].startswith("data:image/")
 
 
-# ---------------------------------------------------------------- code, servers, other frameworks
 def test_code_runs_in_docker(mode: Mode, tools: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "bin").mkdir()
     put_docker(tmp_path / "bin")

@@ -153,7 +153,6 @@ def test_search_tools_take_the_older_form_of_their_configuration(package: Write)
         assert made(config=new).config == new and made().config is None
 
 
-# ---------------------------------------------------------------- where it is not installed
 @pytest.fixture(scope="module")
 def without(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], subprocess.CompletedProcess[str]]:
     """Runs a program where all that is installed here is, but crewai_tools."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
+from langgraph.errors import GraphInterrupt
 from langgraph.types import Command
 
 from crewgraph.compiler.crew.state import MESSAGES
@@ -27,8 +28,9 @@ from crewgraph.compiler.flow.updates import (
     question_update,
     result_update,
 )
+from crewgraph.core.journal import Journal
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.core.pregel import OWN_KEY
+from crewgraph.core.pregel import OWN_KEY, RESUMING, answers_of
 from crewgraph.errors import RunError
 
 __all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "WaitNode"]
@@ -58,13 +60,28 @@ class FlowNode(Runnable[Any, Any]):
 
     def _run_program(self, state: Any, config: RunnableConfig | None) -> Program[Any]:
         config = ensure_config(config) if config is None else config
-        run: FlowRun = config.get("configurable", {})[RUN]
+        conf = config.get("configurable", {})
+        run: FlowRun = conf[RUN]
         run.answers, run.parked = state.get("answers") or {}, state.get("parked") or {}
-        return self._steps(run, state, config)
+        steps = self._steps(run, state, config)
+        return _answered(steps, config) if conf.get(RESUMING) else steps
 
     def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         """Do what the node does with the run and the graph's state."""
         raise NotImplementedError
+
+
+def _answered(steps: Program[object], config: RunnableConfig) -> Program[object]:
+    """Take the steps of a node; forget the value that the run was resumed with once a question has taken it, or asks in vain."""
+    known = len(answers_of(config))
+    try:
+        update = yield from steps
+    except GraphInterrupt:
+        yield from Journal(config).forget_answer(taken=False)
+        raise
+    if len(answers_of(config)) > known:
+        yield from Journal(config).forget_answer(taken=True)
+    return update
 
 
 WAIT = "__wait__"

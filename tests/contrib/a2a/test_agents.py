@@ -58,7 +58,6 @@ def polling(server: RemoteServer, **more: Any) -> A2AClientConfig:
     return A2AClientConfig(endpoint=server.endpoint, updates=PollingConfig(interval=0.01), **more)
 
 
-# ------------------------------------------------------------------ handing work over
 def test_work_is_passed_to_a_remote_agent(mode: Mode):
     with RemoteServer([says("high water at six", chunks=["high water ", "at six"])]) as server:
         agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When is high water?"), "At six.")
@@ -142,9 +141,6 @@ def test_an_agent_on_its_own_has_remote_agents_too():
     with RemoteServer([says("six")]) as server:
         agent = sailor({"endpoint": server.endpoint}, remote_call("When?"), "At six.")
         assert agent.kickoff("When is high water?").raw == "At six."
-
-
-# ------------------------------------------------------------------ failures
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -257,7 +253,6 @@ def test_one_without_json_rpc_is_refused():
         crew(task("a", sailor(remote, "x"))).compile()
 
 
-# ------------------------------------------------------------------ seen from outside
 def test_listeners_are_told(mode: Mode):
     with RemoteServer([asks("Which day?"), says("six")]) as server, record_events() as every:
         agent = sailor(
@@ -362,7 +357,6 @@ def test_an_agent_with_a_server_works_as_without():
     assert crew(task("a", agent)).kickoff().raw == crew(task("a", again)).kickoff().raw == "fine"
 
 
-# ------------------------------------------------------------------ resume
 def test_what_is_on_record_is_not_asked_for_again(mode: Mode):
     with RemoteServer([asks("Which day?")]) as server:
         agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), ConnectionError("down"))

@@ -65,12 +65,9 @@ def test_the_model_greets_asks_for_the_inputs_and_has_the_crew_work(mode: Mode, 
     assert chat.output is not None and chat.output.raw == "high water"
     assert say(mode, chat, "thanks") == "You are welcome."
     assert [(one["role"], one["content"]) for one in chat.messages[1:]] == [
-        ("assistant", "Hello! Which sea?"),
-        ("user", "the North Sea, as text"),
-        ("assistant", "high water"),
-        ("user", "thanks"),
-        ("assistant", "You are welcome."),
-    ]
+        ("assistant", "Hello! Which sea?"), ("user", "the North Sea, as text"), ("assistant", "high water"),
+        ("user", "thanks"), ("assistant", "You are welcome."),
+    ]  # fmt: skip
     inputs = next(one for one in events if isinstance(one, CrewKickoffStartedEvent)).inputs
     assert inputs is not None and (inputs["sea"], inputs["json"]) == ("North Sea", "text")
     said = json.loads(inputs["crew_chat_messages"])
@@ -146,7 +143,6 @@ def test_the_wording_is_that_of_the_prompt_file(tmp_path: Path):
     assert "Say moin." in model.requests[1].text
 
 
-# ------------------------------------------------------------------------------------------------- the terminal
 PROGRAM = f"""
 import json
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse

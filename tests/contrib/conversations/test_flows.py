@@ -127,11 +127,8 @@ def test_a_custom_listener_takes_the_place_of_the_one_that_is_there(mode: Mode):
     assert turn(parrot, mode, "hello") == "hello"
     assert said(parrot) == [("user", "hello"), ("assistant", "hello")]
     assert set(Parrot.topology().methods) == {
-        "route_conversation",
-        "repeat",
-        "end_conversation",
-        "answer_from_history_turn",
-    }
+        "route_conversation", "repeat", "end_conversation", "answer_from_history_turn",
+    }  # fmt: skip
 
 
 def test_what_a_method_says_itself_is_not_said_twice(mode: Mode):
@@ -148,10 +145,7 @@ def test_what_a_method_says_itself_is_not_said_twice(mode: Mode):
     turn(shop, mode, "hello")
 
     assert said(shop) == [("user", "hello"), ("assistant", "gladly")]
-    assert [event.payload for event in shop.state.events] == [
-        {"content": "{'a': 1}"},
-        {"content": "gladly", "k": 1},
-    ]
+    assert [event.payload for event in shop.state.events] == [{"content": "{'a': 1}"}, {"content": "gladly", "k": 1}]
     assert [message["content"] for message in shop.build_agent_context("scout")] == ["hello", "gladly", "{'a': 1}"]
 
 
@@ -269,18 +263,13 @@ def test_turns_are_reported(mode: Mode):
         turn(Desk(), mode, "my order", session_id="a")
 
     assert [(event.type, event.session_id) for event in emitted] == [
-        ("conversation_turn_started", "a"),
-        ("conversation_message_added", "a"),
-        ("conversation_route_selected", "a"),
-        ("conversation_message_added", "a"),
+        ("conversation_turn_started", "a"), ("conversation_message_added", "a"),
+        ("conversation_route_selected", "a"), ("conversation_message_added", "a"),
         ("conversation_turn_completed", "a"),
-    ]
+    ]  # fmt: skip
     assert (emitted[1].role, emitted[1].message_index, emitted[2].route, emitted[3].content) == (
-        "user",
-        0,
-        "order",
-        "on its way, 1",
-    )
+        "user", 0, "order", "on its way, 1",
+    )  # fmt: skip
 
 
 def test_a_turn_that_fails_is_reported(mode: Mode):

@@ -18,20 +18,9 @@ from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.failure import ToolFailure
 
 __all__ = [
-    "Asked",
-    "Book",
-    "Desk",
-    "Harbor",
-    "Tides",
-    "Verdict",
-    "broken",
-    "desk",
-    "dive",
-    "happened",
-    "log",
-    "sounded",
+    "Asked", "Book", "Desk", "Harbor", "Tides", "Verdict", "broken", "desk", "dive", "happened", "log", "sounded",
     "verdict",
-]
+]  # fmt: skip
 
 happened: list[str] = []
 

@@ -67,12 +67,10 @@ def test_a_model_that_sees_is_shown_images_and_short_texts(mode: Mode):
 def test_a_model_that_does_not_see_reads_with_a_tool(mode: Mode):
     llm = ScriptedLLM(
         [
-            ToolUse("read_file", {"file_name": "notes"}),
-            ToolUse("read_file", {"file_name": "chart"}),
-            ToolUse("read_file", {"file_name": "other"}),
-            "Final Answer: 9:40",
+            ToolUse("read_file", {"file_name": "notes"}), ToolUse("read_file", {"file_name": "chart"}),
+            ToolUse("read_file", {"file_name": "other"}), "Final Answer: 9:40",
         ]
-    )
+    )  # fmt: skip
     mode.kickoff(crew_of(llm), {"day": "Monday"}, input_files={"chart": "chart.png", "notes": b"low water at 3"})
     said = llm.requests[-1].text
     assert "low water at 3" in said

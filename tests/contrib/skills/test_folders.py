@@ -41,11 +41,8 @@ def test_a_skill_is_disclosed_step_by_step(tmp_path: Path):
     )
     (skill,) = discover_skills(tmp_path)
     assert (skill.name, skill.description, skill.disclosure_level, skill.instructions) == (
-        "tides",
-        "Read tide tables.",
-        1,
-        None,
-    )
+        "tides", "Read tide tables.", 1, None,
+    )  # fmt: skip
     active = activate_skill(skill)
     assert (active.disclosure_level, active.instructions, skill.instructions) == (2, "Look first.", None)
     assert activate_skill(active) is active

@@ -58,11 +58,8 @@ def test_an_agent_reads_a_skill_when_it_wants_it(mode: Mode, folder: Path):
     assert kinds == [SkillActivatedEvent, SkillUsedEvent]
     (used,) = [event for event in events if isinstance(event, SkillUsedEvent)]
     assert (used.skill_name, used.agent_role, used.task_name, used.skill_path) == (
-        "tides",
-        "Clerk",
-        "tide",
-        folder / "tides",
-    )
+        "tides", "Clerk", "tide", folder / "tides",
+    )  # fmt: skip
 
 
 def test_it_reads_files_of_a_skill_and_none_outside_it(mode: Mode, folder: Path):

@@ -11,13 +11,7 @@ from pydantic import ValidationError
 
 from contrib.snapshots.killed import Depth, Model, Walk, look
 from crewgraph import Agent, Crew, Task
-from crewgraph.contrib.snapshots import (
-    CheckpointConfig,
-    JsonProvider,
-    RuntimeState,
-    SqliteProvider,
-    apply_checkpoint,
-)
+from crewgraph.contrib.snapshots import CheckpointConfig, JsonProvider, RuntimeState, SqliteProvider, apply_checkpoint
 from crewgraph.errors import DefinitionError
 from crewgraph.events import crewai_event_bus
 from crewgraph.events.checkpoint import (
@@ -195,13 +189,9 @@ def test_restoring_and_forking_are_reported(made: list[str]):
         with pytest.raises(FileNotFoundError):
             Crew.from_checkpoint(at("nowhere.json"))
     assert [item.type for item in events] == [
-        "checkpoint_restore_started",
-        "checkpoint_restore_completed",
-        "checkpoint_fork_started",
-        "checkpoint_fork_completed",
-        "checkpoint_restore_started",
-        "checkpoint_restore_failed",
-    ]
+        "checkpoint_restore_started", "checkpoint_restore_completed", "checkpoint_fork_started",
+        "checkpoint_fork_completed", "checkpoint_restore_started", "checkpoint_restore_failed",
+    ]  # fmt: skip
     assert (events[1].branch, events[3].parent_branch, events[3].branch) == ("main", "main", "b")
 
 

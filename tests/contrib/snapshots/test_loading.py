@@ -7,12 +7,8 @@ from typing import Any
 
 import pytest
 
-import crewgraph
 from crewgraph import Agent
 from crewgraph.contrib.snapshots import CheckpointConfig
-from crewgraph.extensions import EXTENSIONS, extension
-
-ROOT = Path(crewgraph.__file__).parent
 
 RUNS = """
 import sys
@@ -42,11 +38,6 @@ def test_a_run_loads_snapshots_only_where_checkpoint_is_set(given: dict[str, boo
     program = RUNS.replace("GIVEN", repr(given))
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert run.stdout.strip() == str(loaded)
-
-
-@pytest.mark.parametrize("name", [name for name in EXTENSIONS if name.startswith("snapshots.")])
-def test_each_extension_is_where_the_table_says(name: str):
-    assert callable(extension(name))
 
 
 def test_a_dict_is_a_config():

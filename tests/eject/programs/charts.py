@@ -47,6 +47,6 @@ crew.kickoff()
 script = {
     "DESC-2": ['{"signs": {"+": "a rock"}}'],
     "DESC-1": [
-        '{"ports": [], "home": {"title": "Brest", "default": null, "level": "low"}, "kind": "sea", "notes": null}',
+        '{"ports": [], "home": {"title": "Brest", "default": null, "level": "low"}, "kind": "sea", "notes": null}'
     ],
 }

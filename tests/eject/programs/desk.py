@@ -84,8 +84,4 @@ class DeskFlow(Flow[Desk]):
 if __name__ == "desk":
     DeskFlow().kickoff(inputs={"topic": "ships"})
 
-script = {
-    "PAINT-1": ["PICTURE-1"],
-    "WORDS-1": [{"text": "WORDS-2", "delay": 0.4}],
-    "DRAFT-0": ["BAD-1", "GOOD-1"],
-}
+script = {"PAINT-1": ["PICTURE-1"], "WORDS-1": [{"text": "WORDS-2", "delay": 0.4}], "DRAFT-0": ["BAD-1", "GOOD-1"]}

@@ -32,11 +32,7 @@ shown(
         tasks=[
             task(1),
             ConditionalTask(
-                description="x",
-                expected_output="y",
-                agent=agent,
-                condition=lambda output: True,
-                async_execution=True,
+                description="x", expected_output="y", agent=agent, condition=lambda output: True, async_execution=True
             ),
         ],
     ),

@@ -95,8 +95,4 @@ print(len(a.history), crew.seen)
 print([one.role for one in crew.agents], w.role)
 print(type(crew.agents[0]).__name__, type(crew.tasks[0]).__name__, crew.label)
 
-script = {
-    "DESC-3": ["OUT-3"],
-    "DESC-2": [{"tool": ["Look up", {"word": "tide"}]}, "OUT-2"],
-    "DESC-1": ["OUT-1"],
-}
+script = {"DESC-3": ["OUT-3"], "DESC-2": [{"tool": ["Look up", {"word": "tide"}]}, "OUT-2"], "DESC-1": ["OUT-1"]}

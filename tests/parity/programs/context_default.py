@@ -7,9 +7,4 @@ tasks = [Task(description=f"Step DESC-{n}", expected_output="Text", agent=agent)
 result = Crew(agents=[agent], tasks=tasks).kickoff()
 print(result)
 
-script = {
-    "DESC-1": ["OUT-1"],
-    "DESC-2": ["OUT-2"],
-    "DESC-3": ["OUT-3"],
-    "DESC-4": ["OUT-4"],
-}
+script = {"DESC-1": ["OUT-1"], "DESC-2": ["OUT-2"], "DESC-3": ["OUT-3"], "DESC-4": ["OUT-4"]}

@@ -11,9 +11,4 @@ crew = Crew(agents=[agent], tasks=[one, two, three, four], process=Process.seque
 result = crew.kickoff()
 print([output.raw for output in result.tasks_output])
 
-script = {
-    "DESC-1": ["OUT-1"],
-    "DESC-2": ["OUT-2"],
-    "DESC-3": ["OUT-3"],
-    "DESC-4": ["OUT-4"],
-}
+script = {"DESC-1": ["OUT-1"], "DESC-2": ["OUT-2"], "DESC-3": ["OUT-3"], "DESC-4": ["OUT-4"]}

@@ -10,12 +10,7 @@ print(result.raw)
 
 script = {
     "DESC-1": [
-        {
-            "tool": [
-                "ask_question_to_coworker",
-                {"question": "why QUESTION-1", "context": "none", "coworker": "Expert"},
-            ]
-        },
+        {"tool": ["ask_question_to_coworker", {"question": "why QUESTION-1", "context": "none", "coworker": "Expert"}]},
         "OUT-1",
     ],
     "QUESTION-1": ["EXPERT-1 says the moon"],

@@ -9,9 +9,6 @@ result = Crew(agents=[writer, finder], tasks=[task]).kickoff()
 print(result.raw)
 
 script = {
-    "DESC-1": [
-        {"tool": ["delegate_work_to_coworker", {"task": "WORK-1", "coworker": "Finder"}]},
-        "OUT-1",
-    ],
+    "DESC-1": [{"tool": ["delegate_work_to_coworker", {"task": "WORK-1", "coworker": "Finder"}]}, "OUT-1"],
     "WORK-1": ["FACT-1"],
 }

@@ -9,7 +9,4 @@ task = Task(
 result = Crew(agents=[agent], tasks=[task]).kickoff()
 print(result.raw)
 
-script = {
-    "RULE-1": ['{"valid": true, "feedback": null}'],
-    "DESC-1": ["OUT-1"],
-}
+script = {"RULE-1": ['{"valid": true, "feedback": null}'], "DESC-1": ["OUT-1"]}

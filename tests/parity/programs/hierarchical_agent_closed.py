@@ -11,12 +11,7 @@ print(result.raw, result.tasks_output[0].agent, boss.allow_delegation)
 
 script = {
     "DESC-1": [
-        {
-            "tool": [
-                "delegate_work_to_coworker",
-                {"task": "write WORK-1", "context": "none", "coworker": "Writer"},
-            ]
-        },
+        {"tool": ["delegate_work_to_coworker", {"task": "write WORK-1", "context": "none", "coworker": "Writer"}]},
         "OUT-1",
     ],
     "WORK-1": ["WRITTEN-1"],

@@ -93,10 +93,4 @@ print(len(get_before_llm_call_hooks()))
 clear_all_global_hooks()
 print(len(get_before_llm_call_hooks()))
 
-script = {
-    "DESC-1": [
-        {"tool": ["lookup", {"word": "sea"}]},
-        {"tool": ["erase", {"path": "/"}]},
-        "the SECRET-1 is out",
-    ],
-}
+script = {"DESC-1": [{"tool": ["lookup", {"word": "sea"}]}, {"tool": ["erase", {"path": "/"}]}, "the SECRET-1 is out"]}

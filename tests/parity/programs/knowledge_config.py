@@ -18,7 +18,4 @@ two = Task(description="The tide of Brest DESC-2", expected_output="Metres", age
 result = Crew(agents=[clerk, strict], tasks=[one, two]).kickoff()
 print(result.raw)
 
-script = {
-    "DESC-1": ["FACT-2 the tide of Brest", "OUT-1 six"],
-    "DESC-2": ["the tide of Brest", "OUT-2 six"],
-}
+script = {"DESC-1": ["FACT-2 the tide of Brest", "OUT-1 six"], "DESC-2": ["the tide of Brest", "OUT-2 six"]}

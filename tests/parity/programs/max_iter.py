@@ -16,10 +16,4 @@ task = Task(description="Look everywhere DESC-1", expected_output="A place", age
 result = Crew(agents=[scout], tasks=[task]).kickoff()
 print(result.raw)
 
-script = {
-    "DESC-1": [
-        {"tool": ["look", {"where": "north"}]},
-        {"tool": ["look", {"where": "east"}]},
-        "ENOUGH-1",
-    ],
-}
+script = {"DESC-1": [{"tool": ["look", {"where": "north"}]}, {"tool": ["look", {"where": "east"}]}, "ENOUGH-1"]}

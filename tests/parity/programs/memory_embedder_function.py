@@ -10,10 +10,7 @@ def embed(texts):
 clerk = Agent(role="Clerk", goal="Know the tides", backstory="Careful.")
 task = Task(description="Tell about the tide of Brest DESC-1", expected_output="A sentence", agent=clerk)
 crew = Crew(
-    agents=[clerk],
-    tasks=[task],
-    memory=True,
-    embedder={"provider": "custom", "config": {"embedding_callable": embed}},
+    agents=[clerk], tasks=[task], memory=True, embedder={"provider": "custom", "config": {"embedding_callable": embed}}
 )
 result = crew.kickoff()
 second = crew.kickoff()

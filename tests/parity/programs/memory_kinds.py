@@ -20,12 +20,8 @@ crew = Crew(
     process=Process.sequential,
     memory=True,
     long_term_memory=LongTermMemory(storage=LTMSQLiteStorage(db_path=os.path.join(place, "long.db"))),
-    short_term_memory=ShortTermMemory(
-        storage=RAGStorage(embedder_config=embedder, type="short_term", path=place),
-    ),
-    entity_memory=EntityMemory(
-        storage=RAGStorage(embedder_config=embedder, type="short_term", path=place),
-    ),
+    short_term_memory=ShortTermMemory(storage=RAGStorage(embedder_config=embedder, type="short_term", path=place)),
+    entity_memory=EntityMemory(storage=RAGStorage(embedder_config=embedder, type="short_term", path=place)),
     verbose=True,
 )
 result = crew.kickoff()
@@ -33,10 +29,7 @@ second = crew.kickoff()
 print(result.raw)
 print(second.raw)
 
-script = {
-    "DESC-1": ["OUT-1 the tide of Brest is six"],
-    "DESC-2": ["OUT-2 a text on the tide of Brest"],
-}
+script = {"DESC-1": ["OUT-1 the tide of Brest is six"], "DESC-2": ["OUT-2 a text on the tide of Brest"]}
 remembered = {
     "DESC-2": {"suggestions": ["HINT-2"], "quality": 7},
     "DESC-1": {

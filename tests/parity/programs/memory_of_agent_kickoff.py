@@ -9,7 +9,4 @@ second = clerk.kickoff("What is the tide of Brest? ASK-2")
 print(second.raw)
 
 script = {"ASK-1": ["OUT-1 noted"], "ASK-2": ["OUT-2 six"]}
-remembered = {
-    "ASK-2": {"memories": []},
-    "ASK-1": {"memories": ["FACT-1 the tide of Brest is six"]},
-}
+remembered = {"ASK-2": {"memories": []}, "ASK-1": {"memories": ["FACT-1 the tide of Brest is six"]}}

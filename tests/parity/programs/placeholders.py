@@ -3,9 +3,7 @@
 from crewai import Agent, Crew, Task
 
 analyst = Agent(
-    role="{topic} analyst",
-    goal="Know all about {topic}",
-    backstory="You have studied {topic} for {years} years.",
+    role="{topic} analyst", goal="Know all about {topic}", backstory="You have studied {topic} for {years} years."
 )
 report = Task(
     description="Report on {topic} in {years} for {readers} DESC-1",

@@ -153,7 +153,4 @@ print(second.raw)
 results = [r.raw for r in Team("x").crew().kickoff_for_each([{"client": "c1"}, {"client": "c2"}])]
 print(results)
 
-script = {
-    "WRI-1": ["REPORT-1"],
-    "ANA-1": [{"tool": ["lookup", {"what": "it"}]}, "BULLETS-1"],
-}
+script = {"WRI-1": ["REPORT-1"], "ANA-1": [{"tool": ["lookup", {"what": "it"}]}, "BULLETS-1"]}

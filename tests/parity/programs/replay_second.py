@@ -11,8 +11,4 @@ result = crew.kickoff()
 second = crew.replay(task_id=str(two.id))
 print([output.raw for output in second.tasks_output])
 
-script = {
-    "DESC-3": ["OUT-3", "AGAIN-3"],
-    "DESC-2": ["OUT-2", "AGAIN-2"],
-    "DESC-1": ["OUT-1", "AGAIN-1"],
-}
+script = {"DESC-3": ["OUT-3", "AGAIN-3"], "DESC-2": ["OUT-2", "AGAIN-2"], "DESC-1": ["OUT-1", "AGAIN-1"]}

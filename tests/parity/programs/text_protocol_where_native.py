@@ -20,5 +20,5 @@ script = {
     "DESC-1": [
         {"text": 'Thought: measure.\nAction: depth\nAction Input: {"place": "quay"}'},
         {"text": "Thought: I know it.\nFinal Answer: METRES-1"},
-    ],
+    ]
 }

@@ -16,6 +16,4 @@ task = Task(description="How deep? DESC-1", expected_output="Metres", agent=agen
 result = Crew(agents=[agent], tasks=[task]).kickoff()
 print(result.raw)
 
-script = {
-    "DESC-1": [{"tool": ["depth", "{place: quay"]}, {"tool": ["depth", {"place": "quay"}]}, "METRES-1"],
-}
+script = {"DESC-1": [{"tool": ["depth", "{place: quay"]}, {"tool": ["depth", {"place": "quay"}]}, "METRES-1"]}

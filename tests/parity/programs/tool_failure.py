@@ -25,5 +25,5 @@ for record in result.tool_failures:
     print(record.tool_name, failure.message, failure.reason.value, failure.code, failure.retryable, record.task_name)
 
 script = {
-    "DESC-1": [{"tool": ["gauge", {"place": "Brest"}]}, {"tool": ["clock", {"place": "Brest"}]}, "Unknown DEEP-1"],
+    "DESC-1": [{"tool": ["gauge", {"place": "Brest"}]}, {"tool": ["clock", {"place": "Brest"}]}, "Unknown DEEP-1"]
 }

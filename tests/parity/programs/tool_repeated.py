@@ -16,6 +16,4 @@ task = Task(description="Throw twice DESC-1", expected_output="Two numbers", age
 result = Crew(agents=[player], tasks=[task]).kickoff()
 print(result.raw)
 
-script = {
-    "DESC-1": [{"tool": ["dice", {"sides": 6}]}, {"tool": ["dice", {"sides": 6}]}, "NUMBERS-1"],
-}
+script = {"DESC-1": [{"tool": ["dice", {"sides": 6}]}, {"tool": ["dice", {"sides": 6}]}, "NUMBERS-1"]}

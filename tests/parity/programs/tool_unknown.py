@@ -15,10 +15,4 @@ task = Task(description="Translate it DESC-1", expected_output="A text", agent=l
 result = Crew(agents=[linguist], tasks=[task]).kickoff()
 print(result.raw)
 
-script = {
-    "DESC-1": [
-        {"tool": ["dictionary", {"word": "tide"}]},
-        {"tool": ["translate", {"text": "tide"}]},
-        "TEXT-1",
-    ],
-}
+script = {"DESC-1": [{"tool": ["dictionary", {"word": "tide"}]}, {"tool": ["translate", {"text": "tide"}]}, "TEXT-1"]}

@@ -22,5 +22,5 @@ script = {
         {"tool": ["ask_oracle", {"question": "when"}]},
         {"tool": ["ask_oracle", {"question": "where"}]},
         "SEEN-1",
-    ],
+    ]
 }

@@ -17,9 +17,5 @@ result = Crew(agents=[seller], tasks=[task]).kickoff()
 print(result.raw)
 
 script = {
-    "DESC-1": [
-        {"tool": ["price", {"thing": "apple"}]},
-        {"tool": ["price", {"item": "apple", "count": 3}]},
-        "COST-1",
-    ],
+    "DESC-1": [{"tool": ["price", {"thing": "apple"}]}, {"tool": ["price", {"item": "apple", "count": 3}]}, "COST-1"]
 }

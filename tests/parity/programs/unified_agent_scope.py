@@ -17,7 +17,4 @@ memory.drain_writes()
 print(sorted((record.scope, record.content) for record in memory.list_records()))
 
 script = {"DESC-1": ["OUT-1 the tide is six"], "DESC-2": ["OUT-2 a text"]}
-remembered = {
-    "DESC-2": {"memories": ["FACT-4 a text was written"]},
-    "DESC-1": {"memories": ["FACT-3 apples are red"]},
-}
+remembered = {"DESC-2": {"memories": ["FACT-4 a text was written"]}, "DESC-1": {"memories": ["FACT-3 apples are red"]}}

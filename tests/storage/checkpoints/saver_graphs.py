@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
+from modes import graph_of
 
 Graph = Any  # a compiled graph: strict types of LangGraph's overloads would drown the tests
 State = dict[str, Any]
@@ -70,13 +71,10 @@ def looped(saver: BaseCheckpointSaver[Any]) -> Graph:
     def deep(state: State) -> State:
         return {"log": ["deep"]}
 
-    inner: Any = StateGraph(Looped)
-    inner.add_node("deep", deep)
-    inner.add_edge(START, "deep")
     builder: Any = StateGraph(Looped)
     for name, node in {"left": left, "right": right, "join": join, "ask": ask}.items():
         builder.add_node(name, node)
-    builder.add_node("inner", inner.compile())
+    builder.add_node("inner", graph_of(Looped, {"deep": deep}))
     builder.add_edge(START, "left")
     builder.add_edge(START, "right")
     builder.add_edge(["left", "right"], "join")

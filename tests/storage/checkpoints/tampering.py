@@ -37,10 +37,7 @@ def attacks(touched: Path) -> dict[str, tuple[str, bytes]]:
         "old pydantic": ("msgpack", _extension(4, "os", "system", {"command": command})),
         "pydantic": ("msgpack", _extension(5, "os", "system", {"command": command}, "model_validate_json")),
         "array": ("msgpack", _extension(6, "|O", [1], "C", pickled)),
-        "nested": (
-            "msgpack",
-            ormsgpack.packb({"a": [ormsgpack.Ext(1, ormsgpack.packb(("os", "system", [command])))]}),
-        ),
+        "nested": ("msgpack", ormsgpack.packb({"a": [ormsgpack.Ext(1, ormsgpack.packb(("os", "system", [command])))]})),
         "depth": ("msgpack", b"\x91" * 100_000),
         "json depth": ("json", b"[" * 100_000),
         "noise": ("msgpack", b"\xc1\xff\0"),

@@ -8,16 +8,7 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
-CAPABILITIES = [
-    "put",
-    "put_writes",
-    "get_tuple",
-    "list",
-    "delete_thread",
-    "delete_for_runs",
-    "copy_thread",
-    "prune",
-]
+CAPABILITIES = ["put", "put_writes", "get_tuple", "list", "delete_thread", "delete_for_runs", "copy_thread", "prune"]
 
 
 def test_the_checkpointer_passes_langgraphs_conformance_suite(tmp_path: Path):

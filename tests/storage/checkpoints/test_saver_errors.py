@@ -39,13 +39,6 @@ def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path):
     refused(tmp_path, "cannot be opened", "CREWGRAPH_STORAGE_DIR")
 
 
-def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path):
-    file = tmp_path / "runs.sqlite"
-    file.write_bytes(b"some notes\n" * 1000)
-    refused(file, "is not a database", "Move the file away", "cannot be resumed")
-    assert file.read_bytes() == b"some notes\n" * 1000
-
-
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     connection = sqlite3.connect(file)
@@ -81,10 +74,7 @@ def test_a_database_whose_tables_were_changed_is_reported_as_such(tmp_path: Path
 def test_an_unknown_setting_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="OFF, NORMAL, FULL, EXTRA"):
         SqliteCheckpointer(tmp_path / "runs.sqlite", synchronous="NORMAL; DROP TABLE writes")
-    with (
-        pytest.raises(ValueError, match='"keep_latest" or "delete"'),
-        SqliteCheckpointer(":memory:") as saver,
-    ):
+    with pytest.raises(ValueError, match='"keep_latest" or "delete"'), SqliteCheckpointer(":memory:") as saver:
         saver.prune(["t"], strategy="all")
     with pytest.raises(ValueError, match="thread_id"), SqliteCheckpointer(":memory:") as saver:
         saver.get_tuple({})

@@ -87,10 +87,7 @@ def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):
     for node in (steady, shaky):
         builder.add_node(node.__name__, node)
         builder.add_edge(START, node.__name__)
-    with (
-        SqliteCheckpointer(tmp_path / "runs.sqlite") as saver,
-        pytest.raises(RuntimeError, match="first time"),
-    ):
+    with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver, pytest.raises(RuntimeError, match="first time"):
         run(builder.compile(checkpointer=saver), {"log": []}, on("t"))
     with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
         assert run(builder.compile(checkpointer=saver), None, on("t")) == {"log": ["shaky", "steady"]}

@@ -53,14 +53,9 @@ class Tree:
         id = f"{self.made:06d}"
         run = f"run {dice.randint(0, 5)}"
         checkpoint: Any = {
-            "v": 4,
-            "ts": id,
-            "id": id,
-            "channel_values": dict(values),
-            "channel_versions": dict(versions),
-            "versions_seen": seen,
-            "updated_channels": sorted(new),
-        }
+            "v": 4, "ts": id, "id": id, "channel_values": dict(values), "channel_versions": dict(versions),
+            "versions_seen": seen, "updated_channels": sorted(new),
+        }  # fmt: skip
         config = on(thread, checkpoint_ns="", **({"checkpoint_id": parent} if parent else {}))
         # LangGraph's threads store what a task wrote before or after the checkpoint that holds it.
         written = [(name, values[name]) for name in new if name in values and dice.random() < 0.8]
@@ -69,13 +64,8 @@ class Tree:
         saver.put(config, checkpoint, {"run_id": run, "step": self.made}, dict(new))
         self.write(saver, thread, parent, written[sooner:])
         self.puts[id] = {
-            "values": values,
-            "versions": versions,
-            "seen": seen,
-            "parent": parent,
-            "run": run,
-            "writes": {},
-        }
+            "values": values, "versions": versions, "seen": seen, "parent": parent, "run": run, "writes": {},
+        }  # fmt: skip
         self.write(saver, thread, id, [("w", "x" * dice.choice([3, 3_000])), ("v", None)][: dice.randint(0, 2)])
 
     def write(self, saver: SqliteCheckpointer, thread: str, id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
@@ -147,12 +137,7 @@ def test_what_stays_reads_as_it_was_put(seed: int, tmp_path: Path):
         check(saver, "t", tree.puts)
     saver.delete_thread("t")
     check(saver, "t", {})
-    assert saver_rows(tmp_path / "runs.sqlite") == {
-        "lineages": 0,
-        "checkpoints": 0,
-        "writes": 0,
-        "payloads": 0,
-    }
+    assert saver_rows(tmp_path / "runs.sqlite") == {"lineages": 0, "checkpoints": 0, "writes": 0, "payloads": 0}
     saver.close()
 
 
@@ -177,12 +162,7 @@ def test_a_checkpoint_put_again_leaves_its_children_as_they_were(tmp_path: Path)
                 "versions_seen": {},
                 "updated_channels": None,
             }
-            saver.put(
-                on("t", checkpoint_ns="", checkpoint_id=parent),
-                checkpoint,
-                {},
-                dict.fromkeys(values, version),
-            )
+            saver.put(on("t", checkpoint_ns="", checkpoint_id=parent), checkpoint, {}, dict.fromkeys(values, version))
 
         put("1", None, {"a": "one", "b": "old", "c": "c" * 500}, "1")
         put("2", "1", {"a": "two", "b": "old", "c": "c" * 500}, "2")

@@ -90,14 +90,8 @@ def test_the_newest_thread_never_goes(tmp_path: Path):
 def test_a_thread_that_is_being_run_never_goes(tmp_path: Path):
     file = tmp_path / "runs"
     ages: dict[str, float] = {
-        "long/inside/1": 50,
-        "long": 50,
-        "old": 40,
-        "slow": 3,
-        "slow/inside/1": 3,
-        "slower": 2,
-        "new": 0,
-    }
+        "long/inside/1": 50, "long": 50, "old": 40, "slow": 3, "slow/inside/1": 3, "slower": 2, "new": 0,
+    }  # fmt: skip
     filled(file, ages, "x" * 50_000)
     keeper = file_claims(str(file))
     code = "import sys, crewgraph.storage.checkpoints as c; c.SqliteCheckpointer(sys.argv[1], retention_days=30, max_bytes=1)"

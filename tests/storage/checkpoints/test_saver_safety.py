@@ -34,14 +34,9 @@ class Mine:
 def retained(saver: SqliteCheckpointer, value: Any, thread: str = "t") -> Any:
     """What comes back for a value."""
     checkpoint: Any = {
-        "v": 4,
-        "ts": "now",
-        "id": str(uuid.uuid4()),
-        "channel_values": {"c": value},
-        "channel_versions": {"c": "1"},
-        "versions_seen": {},
-        "updated_channels": None,
-    }
+        "v": 4, "ts": "now", "id": str(uuid.uuid4()), "channel_values": {"c": value},
+        "channel_versions": {"c": "1"}, "versions_seen": {}, "updated_channels": None,
+    }  # fmt: skip
     saver.put(on(thread, checkpoint_ns=""), checkpoint, {"step": 0}, {"c": "1"})
     stored = saver.get_tuple(on(thread, checkpoint_id=checkpoint["id"]))
     assert stored is not None
@@ -61,12 +56,7 @@ def test_plain_data_messages_and_langgraphs_own_types_come_back_as_they_were():
 def test_a_dictionary_that_looks_like_a_constructor_stays_a_dictionary():
     lures = [
         {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]},
-        {
-            "lc": 1,
-            "type": "constructor",
-            "id": ["langchain_core", "messages", "AIMessage"],
-            "kwargs": {"content": "x"},
-        },
+        {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "AIMessage"], "kwargs": {"content": "x"}},
         {"lc": 2, "type": "constructor", "id": ["os", "system"], "args": ["true"]},
     ]
     with SqliteCheckpointer(":memory:") as saver:
@@ -136,10 +126,7 @@ def test_a_tampered_value_runs_nothing(attack: str, tmp_path: Path):
             assert str(file) in str(error) and "damaged" in str(error)
         else:
             assert stored is not None
-            values = [
-                stored.checkpoint["channel_values"]["c"],
-                *[value for *_, value in stored.pending_writes or ()],
-            ]
+            values = [stored.checkpoint["channel_values"]["c"], *[value for *_, value in stored.pending_writes or ()]]
             assert all(os.environ["PATH"] not in str(value) for value in values)
             assert not any(callable(value) for value in values)
     assert not touched.exists()
@@ -180,22 +167,10 @@ def test_a_tampered_checkpoint_is_reported_and_read_nowhere(column: str, value: 
 names = st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable() or text.isascii())
 nasty = st.sampled_from(
     [
-        "'",
-        '"',
-        "' OR 1=1 --",
-        "x') OR ('1'='1",
-        "$.a",
-        "a.b",
-        "a[0]",
-        "%",
-        "_",
-        "?",
-        ":a",
-        "\0",
-        "\U0001f600",
+        "'", '"', "' OR 1=1 --", "x') OR ('1'='1", "$.a", "a.b", "a[0]", "%", "_", "?", ":a", "\0", "\U0001f600",
         "x; DROP TABLE writes",
     ]
-)
+)  # fmt: skip
 
 
 @settings(max_examples=of(20, 60))

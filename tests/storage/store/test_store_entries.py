@@ -57,19 +57,12 @@ def test_reads_of_a_batch_see_the_store_as_it_was_before_and_the_last_put_counts
     face.put(("a",), "old", {"n": 0})
     results: list[Any] = face.batch(
         [
-            PutOp(("a",), "k", {"n": 1, "text": "one"}),
-            GetOp(("a",), "k"),
-            SearchOp(("a",)),
-            SearchOp(("a",), query="one"),
-            ListNamespacesOp(),
-            PutOp(("b",), "k", {"n": 1}),
-            PutOp(("a",), "k", {"n": 2, "text": "two"}),
-            PutOp(("b",), "k", None),
-            PutOp(("a",), "old", None),
-            PutOp(("a",), "old", {"n": 3}),
-            GetOp(("a",), "old"),
+            PutOp(("a",), "k", {"n": 1, "text": "one"}), GetOp(("a",), "k"), SearchOp(("a",)),
+            SearchOp(("a",), query="one"), ListNamespacesOp(), PutOp(("b",), "k", {"n": 1}),
+            PutOp(("a",), "k", {"n": 2, "text": "two"}), PutOp(("b",), "k", None), PutOp(("a",), "old", None),
+            PutOp(("a",), "old", {"n": 3}), GetOp(("a",), "old"),
         ]
-    )
+    )  # fmt: skip
     assert results[:2] == [None, None]
     assert [item.key for item in results[2]] == ["old"]
     assert results[3:5] == [[], [("a",)]]

@@ -124,10 +124,7 @@ def test_what_is_written_is_for_its_owner_alone(filled: Path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert sorted(
         path.name for path in filled.parent.iterdir() if "wal" not in path.name and "shm" not in path.name
-    ) == [
-        "s.db",
-        "s.db.1.index",
-    ]
+    ) == ["s.db", "s.db.1.index"]
 
 
 @pytest.fixture

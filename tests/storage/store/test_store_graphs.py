@@ -6,11 +6,11 @@ from typing import Annotated, Any, TypedDict
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.config import get_store
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 from langgraph.prebuilt import InjectedStore, ToolNode
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
-from modes import Mode
+from modes import Mode, graph_of
 
 from crewgraph.storage.store import FaissStore
 from storage.store.bag_of_words import Bag
@@ -48,14 +48,15 @@ async def arecall(state: State) -> State:
 
 
 def test_nodes_of_a_graph_put_and_search(tmp_path: Path, mode: Mode):
-    graph: Any = StateGraph(State)
-    graph.add_node("remember", aremember if mode.asynchronous else remember)
-    graph.add_node("recall", arecall if mode.asynchronous else recall)
-    graph.add_edge(START, "remember")
-    graph.add_edge("remember", "recall")
-    graph.add_edge("recall", END)
     with opened(tmp_path / "s.db") as store:
-        app = graph.compile(store=store)
+        app = graph_of(
+            State,
+            {
+                "remember": aremember if mode.asynchronous else remember,
+                "recall": arecall if mode.asynchronous else recall,
+            },
+            store=store,
+        )
         mode.invoke(app, {"said": "green tea"})
         mode.invoke(app, {"said": "black coffee"})
         assert mode.invoke(app, {"said": "tea please"})["known"] == ["tea please", "green tea"]
@@ -76,14 +77,10 @@ def test_tools_get_the_store_and_may_run_in_parallel(tmp_path: Path, mode: Mode)
     def wish(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage("", tool_calls=calls)]}
 
-    graph: Any = StateGraph(MessagesState)
-    graph.add_node("wish", wish)
-    graph.add_node("tools", ToolNode([note]))
-    graph.add_edge(START, "wish")
-    graph.add_edge("wish", "tools")
-    graph.add_edge("tools", END)
     with opened(tmp_path / "s.db") as store:
-        result = mode.invoke(graph.compile(store=store), {"messages": []})
+        result = mode.invoke(
+            graph_of(MessagesState, {"wish": wish, "tools": ToolNode([note])}, store=store), {"messages": []}
+        )
         assert [message.content for message in result["messages"][1:]] == ["noted"] * 8
         assert store.search(("notes",), query="tea 5", limit=1)[0].key == "tea 5"
         assert len(store.search(("notes",))) == 8

@@ -234,10 +234,7 @@ def test_what_a_function_raises_passes(mode: Mode):
             {"provider": "openai", "config": {"modle": "x"}},
             "`openai` has no `modle`. Its `config` may hold: api_base, api_key,",
         ),
-        (
-            {"provider": "openai"},
-            "needs an API key. Set EMBEDDINGS_OPENAI_API_KEY or OPENAI_API_KEY",
-        ),
+        ({"provider": "openai"}, "needs an API key. Set EMBEDDINGS_OPENAI_API_KEY or OPENAI_API_KEY"),
         ({"provider": "azure", "config": {"model": "m"}}, "needs the address of its resource"),
     ],
 )

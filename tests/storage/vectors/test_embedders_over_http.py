@@ -81,11 +81,9 @@ def test_azure_is_asked_at_its_deployment(mode: Mode, monkeypatch: pytest.Monkey
     monkeypatch.setenv("OPENAI_API_BASE", "https://elsewhere.example")
     with OpenAIServer(key="k") as server:
         config = {
-            "api_base": f"{server.root}/",
-            "deployment_id": "d1",
-            "model": "text-embedding-3-small",
+            "api_base": f"{server.root}/", "deployment_id": "d1", "model": "text-embedding-3-small",
             "api_type": "azure",
-        }
+        }  # fmt: skip
         embedder = embedder_of({"provider": "azure", "config": {**config, "api_key": "k", "api_version": "2024-06-01"}})
         assert documents(mode, embedder, ["fox"]) == vectors_of(["fox"])
         assert server.requests[0].path == "/openai/deployments/d1/embeddings?api-version=2024-06-01"

@@ -66,16 +66,12 @@ def test_a_vector_of_zeros_is_kept_and_like_nothing():
 @pytest.mark.parametrize(
     ("ids", "vectors", "message"),
     [
-        ([1], [[1.0, 2.0, 3.0]], "shape"),
-        ([1], [1.0, 2.0], "shape"),
-        ([1], [[float("nan"), 1.0]], "NaN or infinity"),
-        ([1], [[float("inf"), 1.0]], "NaN or infinity"),
-        ([1, 2], [[1.0, 0.0]], "2 ids and 1 vectors"),
-        ([-1], [[1.0, 0.0]], "negative"),
-        ([1.5], [[1.0, 0.0]], "integers"),
-        ([[1]], [[1.0, 0.0]], "integers"),
+        ([1], [[1.0, 2.0, 3.0]], "shape"), ([1], [1.0, 2.0], "shape"),
+        ([1], [[float("nan"), 1.0]], "NaN or infinity"), ([1], [[float("inf"), 1.0]], "NaN or infinity"),
+        ([1, 2], [[1.0, 0.0]], "2 ids and 1 vectors"), ([-1], [[1.0, 0.0]], "negative"),
+        ([1.5], [[1.0, 0.0]], "integers"), ([[1]], [[1.0, 0.0]], "integers"),
     ],
-)
+)  # fmt: skip
 def test_other_forms_are_refused_and_nothing_is_added(ids: list[int], vectors: list[list[float]], message: str):
     index = GrowingIndex(2)
     with pytest.raises(VectorInvalid, match=message):

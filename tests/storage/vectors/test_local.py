@@ -17,14 +17,9 @@ from crewgraph.storage.vectors.local import LocalEmbeddings
 from crewgraph.storage.vectors.resolve import embedder_of
 
 TEXTS = [
-    "The tide comes at six.",
-    "Die Flut kommt um sechs.",
-    "潮水六点来。",
-    "customerId = getCustomer()",
-    "",
-    "?!",
+    "The tide comes at six.", "Die Flut kommt um sechs.", "潮水六点来。", "customerId = getCustomer()", "", "?!",
     "Ελλάδα",
-]
+]  # fmt: skip
 
 
 def near(first: str, second: str, dimensions: int = 256) -> float:

@@ -77,12 +77,10 @@ def test_a_key_is_asked_for_before_anything_is_sent(name: str):
 @pytest.mark.parametrize(
     ("alias", "name"),
     [
-        ("google-generativeai", "google"),
-        ("bedrock", "amazon-bedrock"),
-        ("voyage", "voyageai"),
+        ("google-generativeai", "google"), ("bedrock", "amazon-bedrock"), ("voyage", "voyageai"),
         ("vertexai", "google-vertex"),
     ],
-)
+)  # fmt: skip
 def test_older_names_of_providers_are_known(alias: str, name: str):
     with pytest.raises(EmbedderError, match=f"The embedder `{name}` has no `nonsense`"):
         embedder_of({"provider": alias, "config": {"nonsense": 1}})

@@ -50,6 +50,4 @@ class Pilots:
 result = Pilots().crew().kickoff(inputs={"place": "place-1"})
 print(result.raw)
 
-script = {
-    "DESC-1": [{"tool": ["depth", {"place": "PLACE-1"}]}, "METRES-1"],
-}
+script = {"DESC-1": [{"tool": ["depth", {"place": "PLACE-1"}]}, "METRES-1"]}
