@@ -158,7 +158,9 @@ def _import_target(target: str | None, kind: str | None, *, is_run: bool = True)
             why = (
                 "" if is_run else ' without what it runs at its top level; guard that with `if __name__ == "__main__":`'
             )
-            raise RunError(f"`{module}` has no attribute `{part}`{why}; {_TARGET_FORMAT}.{suggestion(part, dir(value))}")
+            raise RunError(
+                f"`{module}` has no attribute `{part}`{why}; {_TARGET_FORMAT}.{suggestion(part, dir(value))}"
+            )
         value = getattr(value, part)
     return path, value
 

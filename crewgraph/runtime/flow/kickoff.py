@@ -466,7 +466,9 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[Gra
     state = yield Saving(graph, "get_state", _config(graph, run, thread_id))
     metadata: Mapping[str, object] = state.metadata or {}
     if CREW_NAME in metadata and FLOW_NAME not in metadata:
-        raise RunError(f"thread `{thread_id}` holds a run of crew `{shown_name(metadata)}`, not of flow `{graph.flow.flow_name}`")
+        raise RunError(
+            f"thread `{thread_id}` holds a run of crew `{shown_name(metadata)}`, not of flow `{graph.flow.flow_name}`"
+        )
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
     if name != graph.flow.flow_name and _is_open(state.values):
         raise RunError(
