@@ -16,6 +16,7 @@ __all__ = [
     "CREW_TASKS",
     "FLOW_NAME",
     "FORKED_FROM",
+    "PROGRAM",
     "PROJECT",
     "crew_labels",
     "program_labels",
