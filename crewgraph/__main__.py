@@ -2,7 +2,5 @@
 
 from crewgraph.cli.main import main
 
-__all__ = []
-
 if __name__ == "__main__":
     main()

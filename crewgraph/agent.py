@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from crewgraph.definitions.task.task import TaskDefinition
     from crewgraph.task import Task
 
-__all__ = ["Agent", "AgentField", "BaseAgent", "ForeignAgent"]
-
 
 class BaseAgent(BaseAgentDefinition):
     """The fields and methods that every agent has, whether our loop or another framework does its work."""

@@ -14,16 +14,6 @@ from typing import Any, ForwardRef, cast, get_type_hints
 if sys.version_info >= (3, 14):
     import annotationlib
 
-__all__ = [
-    "annotations_in",
-    "annotations_of",
-    "argument_types",
-    "is_unresolved",
-    "return_type",
-    "signature_of",
-    "signature_text",
-]
-
 
 def is_unresolved(annotation: object) -> bool:
     """Whether an annotation is not evaluated: text, or a forward reference."""

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 else:
     _Agents = list[AgentField]
 
-__all__ = ["Crew", "CrewConversation"]
-
 
 class CrewConversation(Protocol):
     """A conversation with a crew, in this process."""

@@ -3,8 +3,6 @@
 import sys
 import warnings
 
-__all__ = ["Outdated", "UnknownKeyword", "user_stacklevel", "warn_deprecated"]
-
 _LIBRARIES = ("crewgraph", "crewgraph_compat", "pydantic", "langgraph")
 
 _already_warned: set[str] = set()

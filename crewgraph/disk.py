@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["PRIVATE", "absolute_path", "private_file", "replace_file"]
-
 _MAX_NAME = 240  # bytes of a name that its temporary file bears: names have at most 255
 
 PRIVATE = 0o600

@@ -42,52 +42,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-__all__ = [
-    "BudgetExceeded",
-    "CompileError",
-    "ConverterError",
-    "CrewgraphError",
-    "DefinitionChanged",
-    "DefinitionError",
-    "EmbedderError",
-    "ExpressionError",
-    "Fault",
-    "FlowLoopError",
-    "GuardrailFailed",
-    "HookAborted",
-    "LimitReached",
-    "MCPServerError",
-    "MissingExtra",
-    "MissingInput",
-    "MissingThread",
-    "ModelCallBlocked",
-    "ModelError",
-    "NoModelError",
-    "OtherFormat",
-    "OutputInvalid",
-    "OutputNotSaved",
-    "PicklableError",
-    "RemoteAgentError",
-    "RunError",
-    "ScriptRefused",
-    "SourceError",
-    "SourceNotFound",
-    "SourceRefused",
-    "StorageError",
-    "ThreadBusy",
-    "TimeLimitReached",
-    "ToolFailed",
-    "TornIndex",
-    "UnknownName",
-    "UnknownPrice",
-    "UnknownPrompt",
-    "UnknownRun",
-    "UnknownTask",
-    "VectorInvalid",
-    "unconstructed",
-]
-
-
 _ErrorT = TypeVar("_ErrorT", bound=BaseException)
 
 

@@ -4,8 +4,6 @@ import importlib
 from functools import cache
 from typing import Any, Final
 
-__all__ = ["EXTENSIONS", "extension"]
-
 EXTENSIONS: Final[dict[str, str]] = {
     "a2a": "crewgraph.contrib.a2a.capability:RemoteAgentsCapability",
     "a2a.read": "crewgraph.contrib.a2a.config:read_remotes",

@@ -6,8 +6,6 @@ from types import ModuleType
 
 from crewgraph.errors import MissingExtra
 
-__all__ = ["RELEASED", "load", "require"]
-
 RELEASED = False
 """Whether crewgraph is on a package index; `make release` says so here and on the pages."""
 

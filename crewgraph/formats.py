@@ -7,8 +7,6 @@ from typing import Final
 
 from crewgraph.errors import OtherFormat
 
-__all__ = ["FORMAT", "FORMAT_KEY", "STORE_FORMAT", "check_format"]
-
 FORMAT: Final = 7
 """The number of the format of runs, queues and served records. It changes with the tables, with what is in them, and with the
 paths of effects, by which a resumed run finds what it has done (`tests/runtime/effect_paths.json`)."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["ByName", "by_name", "check_importable", "found_by_name", "is_importable", "restored"]
-
 
 class ByName:
     """Pickles as a reference to a function, or to a tool made of it; loading it gives that.

@@ -10,8 +10,6 @@ from crewgraph.definitions.task.guardrail import (
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.overrides import overridable
 
-__all__ = ["HallucinationGuardrail", "LLMGuardrail"]
-
 
 class _CallableGuardrail(ModelGuardrail):
     """Calls the model outside of a task; tasks call it as part of their own run."""

@@ -8,9 +8,6 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar
 
-__all__ = ["Lazy", "lazy_exports", "loaded", "stub_names"]
-
-
 _T = TypeVar("_T")
 
 _FROZEN_BY_A_PROGRAM = 1_000  # Python 3.12 itself freezes some hundred objects at its start

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-__all__ = ["OVERRIDABLE", "overridable", "override_of", "overrides_any"]
-
 T = TypeVar("T")
 
 OVERRIDABLE: set[object] = set()

@@ -12,8 +12,6 @@ from crewgraph.extras import require
 if TYPE_CHECKING:
     from crewgraph.contrib.queue import Job, Queue
 
-__all__ = ["QueueMethods"]
-
 
 class QueueMethods:
     """Methods that add runs to a queue."""

@@ -17,23 +17,6 @@ from pydantic_core import to_json
 
 from crewgraph.tracebacks import show_users_frames
 
-__all__ = [
-    "REDACTED",
-    "RedactedModel",
-    "RedactedRepr",
-    "Replace",
-    "SecretRedactor",
-    "UnshownText",
-    "is_secret_name",
-    "redact",
-    "redact_error",
-    "redact_text",
-    "redacted_logger",
-    "secret_variables",
-    "secrets_of",
-]
-
-
 REDACTED = "***"
 """The replacement for a secret."""
 

@@ -20,30 +20,6 @@ from crewgraph.annotations import argument_types, signature_of
 from crewgraph.errors import DefinitionError
 from crewgraph.functions import by_name, check_importable
 
-__all__ = [
-    "JsonSchema",
-    "Metadata",
-    "PlainDict",
-    "PlainMapping",
-    "call_arguments",
-    "derived_model",
-    "fault_text",
-    "flat_schema",
-    "from_json_schema",
-    "from_signature",
-    "is_derived",
-    "is_list",
-    "is_mapping",
-    "is_object",
-    "json_schema",
-    "model_outline",
-    "not_a_model",
-    "schema_outline",
-    "text_fields_model",
-    "trusted",
-    "validated",
-]
-
 JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema as data: keywords and their values, https://json-schema.org/draft/2020-12."""
 

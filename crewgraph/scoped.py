@@ -8,8 +8,6 @@ A lost run ends with GeneratorExit, and reports nothing: listeners, records and 
 from contextvars import ContextVar, Token
 from typing import Any, Generic, TypeVar
 
-__all__ = ["HERE", "give_back", "scoped"]
-
 T = TypeVar("T")
 
 

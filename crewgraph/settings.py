@@ -9,22 +9,6 @@ from pathlib import Path
 
 from crewgraph.errors import StorageError
 
-__all__ = [
-    "code_image",
-    "flag",
-    "is_off",
-    "knowledge_dir",
-    "longest_retry_after",
-    "model_idle_timeout",
-    "model_timeout",
-    "prices_file",
-    "prompts_file",
-    "retention_days",
-    "size_cap",
-    "storage_dir",
-]
-
-
 _CODE_IMAGE = "python:3.12-slim"
 _DAY_LIMIT = 30
 _RETRY_AFTER = 600

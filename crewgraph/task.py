@@ -15,8 +15,6 @@ from crewgraph.guardrails import LLMGuardrail
 from crewgraph.overrides import overridable
 from crewgraph.tracebacks import traced_to_the_caller
 
-__all__ = ["ConditionalTask", "DelegatedTask", "Task"]
-
 
 class Task(TaskDefinition):
     """A piece of work for an agent, with the result that is expected."""

@@ -14,25 +14,6 @@ from typing import Any, cast
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, MissingInput, RunError
 
-__all__ = [
-    "UNSTORABLE",
-    "extract_json",
-    "fill",
-    "fill_path",
-    "format_duration",
-    "json_encoder",
-    "json_text",
-    "model_name",
-    "placeholders",
-    "printable",
-    "printable_line",
-    "shorten",
-    "slug",
-    "storable_id",
-    "storable_text",
-    "suggestion",
-]
-
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
 _DOTTED_NAME = re.compile(r"(?<!\{)\{[A-Za-z_]\w*(?:\.[A-Za-z]\w*)+\}(?!\})")
 _SEPARATORS = re.compile(r"[/\\\\]|\.\.+")

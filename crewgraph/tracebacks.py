@@ -17,18 +17,6 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-__all__ = [
-    "drop_graph_notes",
-    "is_awaited",
-    "keep_frames",
-    "note_once",
-    "raised_by_signal",
-    "shorten_tracebacks",
-    "shortened",
-    "show_users_frames",
-    "traced_to_the_caller",
-]
-
 _T = TypeVar("_T")
 
 _PACKAGE = str(Path(__file__).parent) + os.sep

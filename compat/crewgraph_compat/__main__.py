@@ -5,8 +5,6 @@ import sys
 from crewgraph.cli.run import Program
 from crewgraph_compat.surface.installation import CrewaiImported, install
 
-__all__ = ["main"]
-
 _USAGE = """\
 usage: python -m crewgraph_compat script.py [args...]
        python -m crewgraph_compat -m module [args...]

@@ -2,8 +2,6 @@
 
 from crewgraph_compat.surface.installation import install, uninstall
 
-__all__ = ["load_ipython_extension", "unload_ipython_extension"]
-
 
 def load_ipython_extension(ipython: object) -> None:
     """Make `import crewai` resolve to crewgraph in the kernel.

@@ -8,13 +8,6 @@ from importlib import import_module
 
 import pytest
 
-__all__ = [
-    "pytest_addoption",
-    "pytest_load_initial_conftests",
-    "pytest_report_header",
-    "pytest_unconfigure",
-]
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the command line and ini options."""

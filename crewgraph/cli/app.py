@@ -26,8 +26,6 @@ from crewgraph.schema import fault_text
 from crewgraph.text import suggestion
 from crewgraph.tracebacks import show_users_frames
 
-__all__ = ["app"]
-
 
 class _Command(TyperCommand):
     """A command that reports missing arguments in one line, with its first example, and wrong ones without library terms."""

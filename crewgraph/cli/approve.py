@@ -20,9 +20,6 @@ from crewgraph.flow.flow import Flow
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
 
-__all__ = ["approve", "resume"]
-
-
 _AnyQuestion = CrewQuestion | Question
 
 

@@ -15,9 +15,6 @@ from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 
-__all__ = ["Inputs", "chat", "read_inputs", "reset_memories", "test", "train"]
-
-
 Inputs = Annotated[
     list[str] | None,
     typer.Option(

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-__all__ = ["DefinitionsLoader", "definitions_only"]
-
 _RUNNING = frozenset(
     {
         *("akickoff", "kickoff", "kickoff_async", "kickoff_for_each", "kickoff_for_each_async", "akickoff_for_each"),

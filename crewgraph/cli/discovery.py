@@ -11,8 +11,6 @@ from typing import cast
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 
-__all__ = ["ProjectDescription", "defined_targets", "main_function", "read_project"]
-
 _SKIPPED = frozenset({"build", "dist", "node_modules", "site-packages", "test", "tests", "venv"})
 """Directories that hold no crews of the project."""
 

@@ -10,8 +10,6 @@ from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError
 from crewgraph.text import printable
 
-__all__ = ["main"]
-
 
 def main() -> object:
     """Run the command given in `sys.argv`; most commands exit the process."""

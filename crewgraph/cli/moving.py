@@ -21,8 +21,6 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.extras import RELEASED, require
 from crewgraph.text import printable_line
 
-__all__ = ["check", "eject", "migrate"]
-
 
 def check(
     path: Annotated[

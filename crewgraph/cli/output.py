@@ -16,19 +16,6 @@ import typer
 from crewgraph.errors import RunError
 from crewgraph.text import json_text, printable, printable_line
 
-__all__ = [
-    "EXIT_PENDING",
-    "escape_unencodable",
-    "print_error",
-    "print_fields",
-    "print_json",
-    "print_line",
-    "print_source",
-    "print_table",
-    "print_text",
-    "report_lost_output",
-]
-
 EXIT_PENDING = 3
 """Exit code of a run that still waits, or waits again, for an answer."""
 

@@ -13,9 +13,6 @@ from typing import Any, Self
 from crewgraph.text import printable
 from crewgraph.tracebacks import keep_frames
 
-__all__ = ["Program", "RunProgram", "traced_from"]
-
-
 _Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
 

@@ -25,9 +25,6 @@ from crewgraph.errors import DefinitionError, RunError
 from crewgraph.extras import RELEASED
 from crewgraph.schema import PlainDict
 
-__all__ = ["ProjectKind", "ProjectName", "create"]
-
-
 _MAX_LENGTH = 60
 _RESERVED = frozenset({"crewai", "crewgraph", "crewgraph_compat", "src", "tests"})
 

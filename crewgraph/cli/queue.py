@@ -20,8 +20,6 @@ from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.text import printable_line, shorten
 
-__all__ = ["jobs", "worker"]
-
 _EXCERPT = 80  # characters of an error in a table
 _STOPPING = (
     "no further runs are started; again to stop the running ones now",

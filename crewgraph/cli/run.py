@@ -15,8 +15,6 @@ from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError, RunError
 from crewgraph.text import printable
 
-__all__ = ["ProjectProgram", "run", "show"]
-
 _ENTRY = re.compile(r"^(?P<module>[\w.]+):(?P<function>[\w.]+)$")
 _MAIN_FUNCTIONS = {"flow": ("kickoff", "run", "plot")}
 """Functions of `main.py` that run a project, by its type, in order of preference."""

@@ -20,20 +20,6 @@ from crewgraph.schema import PlainMapping
 from crewgraph.settings import storage_dir
 from crewgraph.text import shorten
 
-__all__ = [
-    "DatabaseFile",
-    "RunDatabase",
-    "Status",
-    "Thread",
-    "diff",
-    "log_tasks_outputs",
-    "open_database",
-    "replay",
-    "runs",
-    "where",
-]
-
-
 DatabaseFile = Annotated[
     Path | None,
     typer.Option(

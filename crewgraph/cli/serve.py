@@ -16,8 +16,6 @@ from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.settings import storage_dir
 
-__all__ = ["serve"]
-
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 

@@ -24,16 +24,6 @@ from crewgraph.flow.flow import Flow
 from crewgraph.project.env_file import load_env
 from crewgraph.text import suggestion
 
-__all__ = [
-    "CrewTarget",
-    "Target",
-    "load_crew_target",
-    "load_factory",
-    "load_target",
-    "project_target",
-]
-
-
 _TARGET_FORMAT = "pass `path/to/file.py:name` or `package.module:name`"
 
 Target = Annotated[

@@ -10,8 +10,6 @@ from pydantic import BaseModel
 from crewgraph.core.pregel import place_of
 from crewgraph.schema import PlainMapping
 
-__all__ = ["NO_RUN", "fields_of", "is_node", "shared_inputs"]
-
 NO_RUN = "there is no run in this thread that a `Command` could continue. Check the `thread_id`, or begin a run with its inputs."
 """The message for a command in a thread without a run."""
 

@@ -20,17 +20,6 @@ from crewgraph.errors import CompileError
 from crewgraph.llm.resolve import as_model
 from crewgraph.overrides import override_of
 
-__all__ = [
-    "WithoutEffect",
-    "check_agent",
-    "check_coworkers",
-    "check_crew",
-    "check_ready",
-    "check_supported",
-    "refused_keywords",
-    "warn_without_effect",
-]
-
 
 def check_ready(binding: AgentBinding) -> Model | None:
     """Check before a run that an agent can work.

@@ -19,8 +19,6 @@ from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.schema import PlainDict
 from crewgraph.tools.cache import CacheHandler
 
-__all__ = ["AROUND", "LoadedOnce", "RunNotes", "Surroundings", "TaskNote", "TrainingRound"]
-
 _ADDED = (TASK, SPENT)  # to an output in the state
 
 

@@ -21,24 +21,6 @@ from crewgraph.errors import HookAborted, RunError
 from crewgraph.scoped import give_back, scoped
 from crewgraph.tracebacks import raised_by_signal
 
-__all__ = [
-    "Cancellation",
-    "ExitRequested",
-    "GivenUp",
-    "RunAbandoned",
-    "Supervision",
-    "Underway",
-    "abandon",
-    "check_cancelled",
-    "giving_up",
-    "is_control_flow",
-    "notifying_later",
-    "raised_by_handler",
-    "report_progress",
-    "supervised",
-    "when_given_up",
-]
-
 
 class RunAbandoned(BaseException):
     """Raised inside an abandoned run; no `except Exception` catches it."""

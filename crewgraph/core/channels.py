@@ -5,8 +5,6 @@ from typing import Any, Self
 
 from langgraph.channels import LastValue
 
-__all__ = ["ResultChannel"]
-
 _BOXED = "$boxed"
 
 

@@ -19,15 +19,6 @@ from crewgraph.core.operations import Do, Program
 from crewgraph.core.pregel import CLAIM
 from crewgraph.schema import PlainMapping
 
-__all__ = [
-    "ClaimKeeper",
-    "Holder",
-    "ThreadClaim",
-    "claim_in",
-    "claim_thread",
-    "holding_claim",
-]
-
 _T = TypeVar("_T")
 
 

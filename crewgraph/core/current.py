@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from crewgraph.core.cancellation import GivenUp, Supervision, Underway
     from crewgraph.core.limits import Meter
 
-__all__ = ["CURRENT", "Current", "RunResources", "closing_resources", "is_replayed", "is_traced", "report_once"]
 
 T = TypeVar("T")
 

@@ -11,9 +11,6 @@ from crewgraph.core.messages import Message
 from crewgraph.redaction import RedactedModel
 from crewgraph.text import json_encoder
 
-__all__ = ["Transcript", "digest", "encoded"]
-
-
 _SIZE = 12
 _TEXT_MESSAGE = {"role", "content"}
 

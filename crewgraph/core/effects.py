@@ -26,23 +26,6 @@ from crewgraph.core.tracing import Documents, aretrieved, aspanned, retrieved, s
 from crewgraph.errors import RunError
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 
-__all__ = [
-    "Ask",
-    "Body",
-    "Call",
-    "Effect",
-    "EffectFailed",
-    "Enter",
-    "ModelCall",
-    "Notify",
-    "OutcomeUnknown",
-    "Recorded",
-    "Scope",
-    "StepMark",
-    "Together",
-    "ToolCallEffect",
-]
-
 T = TypeVar("T")
 
 

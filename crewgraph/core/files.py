@@ -11,8 +11,6 @@ from crewgraph.core.messages import Message
 from crewgraph.extensions import extension
 from crewgraph.schema import PlainMapping
 
-__all__ = ["FILES", "FileRecord", "aexpanded", "expanded", "files_in", "is_file_mark", "mark_of"]
-
 FILES: Final = "input_files"
 """The input under which a run holds its files."""
 

@@ -40,9 +40,6 @@ from crewgraph.schema import PlainDict
 from crewgraph.text import shorten
 from crewgraph.tracebacks import note_once, raised_by_signal
 
-__all__ = ["WAY_OUT", "refused_command", "run_body"]
-
-
 T = TypeVar("T")
 
 _USERS = {"callback", "converter", "guardrail"}

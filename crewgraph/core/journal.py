@@ -36,19 +36,6 @@ from crewgraph.core.pregel import (
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
 
-__all__ = [
-    "CHANNEL",
-    "SYNCED",
-    "ClaimLost",
-    "Journal",
-    "JournalError",
-    "Record",
-    "checkpoint_key",
-    "spent_before",
-    "with_spent",
-]
-
-
 _Update = dict[str, Any]
 
 

@@ -12,19 +12,6 @@ from crewgraph.core.current import CURRENT
 from crewgraph.core.messages import Usage
 from crewgraph.schema import PlainMapping
 
-__all__ = [
-    "SPENT",
-    "Meter",
-    "Place",
-    "Stopped",
-    "UsageCounter",
-    "UsageEntry",
-    "check_limits",
-    "request_entry",
-    "run_meter",
-]
-
-
 SPENT = "spent"
 """The key under which records and outputs hold what was spent: a dict with "used" and "at", both left out when empty."""
 

@@ -4,8 +4,6 @@ from typing import Any, NotRequired, TypedDict
 
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["Block", "Content", "Cut", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
-
 Block = dict[str, Any]
 """A part of a message: a text, an image, a file ..."""
 

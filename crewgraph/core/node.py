@@ -19,8 +19,6 @@ from crewgraph.core.journal import Journal, with_spent
 from crewgraph.core.limits import Meter, Stopped
 from crewgraph.core.operations import Do, Program, adrive, drive
 
-__all__ = ["ActiveNodes", "BodyNode", "active_nodes", "tracked_node"]
-
 T = TypeVar("T")
 
 

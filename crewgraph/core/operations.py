@@ -38,24 +38,6 @@ from crewgraph.tracebacks import note_once
 if TYPE_CHECKING:
     from crewgraph.core.claims import ThreadClaim
 
-__all__ = [
-    "Boundary",
-    "Do",
-    "Operation",
-    "Parallel",
-    "Perform",
-    "Program",
-    "Saving",
-    "Spanned",
-    "adrive",
-    "blocking",
-    "collected",
-    "drive",
-    "enduring",
-    "require_async_methods",
-    "sleep",
-    "user_call",
-]
 
 _logger = redacted_logger(__name__)
 

@@ -15,8 +15,6 @@ from crewgraph.extras import load
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["enter_span_of_config", "enter_span_of_run"]
-
 
 def enter_span_of_run(context: Context, handlers: Iterable[Any], run_id: UUID | None) -> None:
     """Make the span that a handler has for a run the current one in a context, if any has one.

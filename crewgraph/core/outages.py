@@ -12,8 +12,6 @@ from crewgraph.tracebacks import raised_by_signal
 if TYPE_CHECKING:
     from crewgraph.core.effects import EffectFailed
 
-__all__ = ["is_outage", "may_carry_on", "status_of"]
-
 
 _OUTAGES = {"TransportError", "APIConnectionError", "OperationalError", "PoolTimeout", "EndpointConnectionError"}
 """What clients raise, by the names of its base classes: httpx, OpenAI's and Anthropic's, databases, botocore."""

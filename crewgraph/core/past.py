@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-__all__ = ["checkpoint_id_of", "lineage"]
-
-
 CheckpointT = TypeVar("CheckpointT", bound=Any)
 """A checkpoint or a state snapshot, with `config` and `parent_config`."""
 

@@ -11,8 +11,6 @@ from pydantic import BaseModel
 
 from crewgraph.text import json_text
 
-__all__ = ["NotPlain", "SteersGraph", "answer_text", "plain", "unstorable"]
-
 _DEEPEST = 100
 _DEEPEST_PART = 80
 """For what a model wrote, which becomes a part of records and requests."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 else:
     Config = dict[str, Any]  # LangChain takes long to import
 
-__all__ = ["AgentTool", "Model"]
-
 
 class Model(Protocol):
     """A language model."""

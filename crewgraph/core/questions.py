@@ -17,8 +17,6 @@ from crewgraph.core.operations import Program, Saving
 from crewgraph.core.pregel import interrupts_in
 from crewgraph.schema import is_mapping
 
-__all__ = ["ANSWER", "EffectAsked", "file_answer", "filed_in", "interrupt_id", "own_id", "question_id", "questions_in"]
-
 ANSWER = "__answer__"
 """The channel name of an answer's write."""
 

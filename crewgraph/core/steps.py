@@ -23,8 +23,6 @@ from crewgraph.core.node import active_nodes, tracked_node
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
 from crewgraph.schema import PlainMapping
 
-__all__ = ["PENDING", "STEPS", "StepJournal", "StepNode", "Stepper"]
-
 STEPS = "steps"
 """The channel of performed effects: dicts with "path", "key", "what", "value" or "error", and "spent".
 

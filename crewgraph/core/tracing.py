@@ -32,17 +32,6 @@ from crewgraph.core.otel import enter_span_of_config
 from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "ConfigContext",
-    "Documents",
-    "aretrieved",
-    "aspanned",
-    "callbacks_with_redaction",
-    "closing_runs",
-    "retrieved",
-    "spanned",
-]
-
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 

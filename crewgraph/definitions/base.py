@@ -33,22 +33,6 @@ from crewgraph.schema import Metadata, PlainDict, fault_text
 from crewgraph.text import suggestion
 from crewgraph.tools.failure import ToolFailurePolicy
 
-__all__ = [
-    "FINGERPRINT_NAMESPACE",
-    "KEYWORD_HINTS",
-    "ConfigSection",
-    "Definition",
-    "DerivedCache",
-    "Fingerprint",
-    "SecurityConfig",
-    "content_key",
-    "refuse_reference",
-    "refuse_single",
-    "run_fields",
-    "share_in_copy",
-]
-
-
 KEYWORD_HINTS: dict[str, dict[str, str]] = {
     "Agent": {
         "code_execution_limit": "Write `max_execution_time=` for the seconds that a task may take.",

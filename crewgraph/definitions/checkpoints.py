@@ -11,18 +11,6 @@ from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.redaction import RedactedModel
 
-__all__ = [
-    "AgentCheckpoints",
-    "CheckpointFields",
-    "CheckpointSettings",
-    "CrewCheckpoints",
-    "ForkMethod",
-    "NextRun",
-    "apply_from_checkpoint",
-    "validate_checkpoint",
-]
-
-
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 

@@ -10,15 +10,6 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.events.frames import Ended, Pieces
 from crewgraph.schema import is_list
 
-__all__ = [
-    "CrewStreamingOutput",
-    "FlowStreamingOutput",
-    "StreamChunk",
-    "StreamChunkType",
-    "StreamingOutputBase",
-    "ToolCallChunk",
-]
-
 Result = TypeVar("Result")
 
 

@@ -8,9 +8,6 @@ from crewgraph.definitions.step_table import one_line
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["Cost", "Costs"]
-
-
 _COLUMNS = ("task", "agent", "model", "requests", "read", "cached", "written", "reasoning", "USD")
 _TEXT_COLUMNS = 3
 _UNKNOWN = "?"

@@ -33,43 +33,6 @@ from crewgraph.schema import from_json_schema, is_mapping, not_a_model
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
 
-__all__ = [
-    "BUDGETS",
-    "AgentToolsField",
-    "AnyForm",
-    "BudgetField",
-    "CacheHandlerField",
-    "CallbackField",
-    "EmbedderField",
-    "FilesField",
-    "KeptModelField",
-    "KnowledgeConfigField",
-    "KnowledgeField",
-    "KnowledgeSourcesField",
-    "MCPServersField",
-    "MaxRPMField",
-    "MemoryField",
-    "MemoryFields",
-    "MemoryStoreField",
-    "MiddlewareField",
-    "ModelField",
-    "ModelOrDefaultField",
-    "OutputModelField",
-    "RPMControllerField",
-    "RemoteAgentsField",
-    "SkillFields",
-    "TokenBudgetField",
-    "ToolsField",
-    "VerboseField",
-    "code_execution_tools",
-    "resolve_knowledge",
-    "validate_budget",
-    "validate_cache_handler",
-    "validate_rpm_controller",
-    "without_strategy",
-]
-
-
 BUDGETS = ("max_tokens", "max_cost", "max_seconds")
 """The budget fields of a crew."""
 

@@ -6,8 +6,6 @@ In HTML everything is escaped, and nothing is loaded from elsewhere.
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["html_answer", "html_section", "html_table", "text_table"]
-
 _CELL = "padding:2px 10px;vertical-align:top"
 _TEXT_CELL = f"{_CELL};text-align:left;max-width:24em;overflow-wrap:break-word;unicode-bidi:plaintext"
 _NUMBER_CELL = f"{_CELL};text-align:right;white-space:nowrap"

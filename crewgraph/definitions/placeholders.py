@@ -16,18 +16,6 @@ from crewgraph.extensions import extension
 from crewgraph.prompts.book import Book
 from crewgraph.text import fill, placeholders
 
-__all__ = [
-    "CHAT_HISTORY",
-    "TemplatedDefinition",
-    "append_chat_history",
-    "has_slot",
-    "render_template",
-    "slot",
-    "split_at_slot",
-    "validate_date_format",
-]
-
-
 CHAT_HISTORY = "crew_chat_messages"
 """The input that holds the messages of the chat that led to a run."""
 

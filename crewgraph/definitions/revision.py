@@ -6,8 +6,6 @@ from typing import Any, cast
 
 from crewgraph.definitions.base import Definition, run_fields
 
-__all__ = ["Revision"]
-
 
 class Revision:
     """The fields of some definitions, and the items of the lists, dicts and sets among them, at a moment.

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
 
-__all__ = ["DEFAULT_OPTIONS", "Checkpointer", "Inputs", "RunOptions", "thread_of"]
-
-
 Inputs: TypeAlias = Mapping[str, Any]
 """The inputs of a kickoff: values by name, which fill the placeholders of texts or a flow's state."""
 

@@ -7,9 +7,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from crewgraph.definitions.html import html_table, text_table
 from crewgraph.text import format_duration, printable_line
 
-__all__ = ["StepTable", "format_seconds_between", "one_line"]
-
-
 _MAX_CELL = 80
 
 

@@ -15,36 +15,6 @@ from crewgraph.llm.usage import UsageMetrics
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.feedback import PendingFlow, Question
 
-__all__ = [
-    "Asked",
-    "CrewFailed",
-    "CrewFinished",
-    "CrewStarted",
-    "Custom",
-    "Finished",
-    "FlowFinished",
-    "FlowPaused",
-    "FlowStarted",
-    "Judged",
-    "MethodFailed",
-    "MethodFinished",
-    "MethodItem",
-    "MethodStarted",
-    "ModelFinished",
-    "ModelStarted",
-    "Started",
-    "Step",
-    "StreamItem",
-    "TaskFailed",
-    "TaskFinished",
-    "TaskItem",
-    "TaskStarted",
-    "Token",
-    "ToolCallToken",
-    "ToolFinished",
-    "ToolStarted",
-]
-
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 @dataclass(frozen=True, kw_only=True)

@@ -7,34 +7,6 @@ from crewgraph.events.base import WorkEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.schema import Metadata, PlainDict
 
-__all__ = [
-    "A2AAgentCardFetchedEvent",
-    "A2AArtifactReceivedEvent",
-    "A2AAuthenticationFailedEvent",
-    "A2AConnectionErrorEvent",
-    "A2AConversationCompletedEvent",
-    "A2AConversationStartedEvent",
-    "A2ADelegationCompletedEvent",
-    "A2ADelegationStartedEvent",
-    "A2AEventBase",
-    "A2AMessageSentEvent",
-    "A2APollingStartedEvent",
-    "A2APollingStatusEvent",
-    "A2APushNotificationRegisteredEvent",
-    "A2APushNotificationTimeoutEvent",
-    "A2AResponseReceivedEvent",
-    "A2AStreamingChunkEvent",
-    "A2AStreamingStartedEvent",
-    "AboutAddress",
-    "AboutAgent",
-    "AboutConversation",
-    "AboutExchange",
-    "AboutTurn",
-    "EventFields",
-    "WithMetadata",
-    "emit_a2a_event",
-]
-
 EventFields = Mapping[str, Any]
 """Fields shared by all events of a message: endpoint, a2a_agent_name, from_agent, from_task, turn_number and the like."""
 

@@ -5,19 +5,6 @@ from typing import Any, ClassVar
 from crewgraph.events.base import BaseEvent
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "AgentEvent",
-    "AgentExecutionCompletedEvent",
-    "AgentExecutionErrorEvent",
-    "AgentExecutionStartedEvent",
-    "AgentLogsExecutionEvent",
-    "AgentLogsStartedEvent",
-    "AgentStepEvent",
-    "LiteAgentExecutionCompletedEvent",
-    "LiteAgentExecutionErrorEvent",
-    "LiteAgentExecutionStartedEvent",
-]
-
 
 class AgentEvent(BaseEvent):
     """An event of an agent that works on a task; the agent is the source."""

@@ -16,8 +16,6 @@ from crewgraph.errors import RunError
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.redaction import redacted_logger
 
-__all__ = ["BackgroundLoop", "PendingWork"]
-
 
 class BackgroundLoop:
     """An event loop that runs on its own daemon thread."""

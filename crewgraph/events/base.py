@@ -26,9 +26,6 @@ from pydantic_core.core_schema import FieldSerializationInfo
 from crewgraph.redaction import RedactedRepr, redact
 from crewgraph.schema import Metadata, PlainDict
 
-__all__ = ["BaseEvent", "WorkEvent", "attribute", "brief", "new_id", "short_reference", "task_id_of"]
-
-
 _NAMES = ("id", "role", "name")
 
 _ids = random.Random()

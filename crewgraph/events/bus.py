@@ -29,25 +29,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
-__all__ = [
-    "BaseEventListener",
-    "CircularDependencyError",
-    "Depends",
-    "EventBus",
-    "Handler",
-    "HandlerPlan",
-    "HandlerScope",
-    "Registration",
-    "Steps",
-    "UserHandler",
-    "call_handler",
-    "crewai_event_bus",
-    "event_bus",
-    "handler_name",
-    "is_replaying",
-]
-
-
 Handler = Callable[[Any, Any], Any]
 """A function of the source of an event and the event, sync or async."""
 

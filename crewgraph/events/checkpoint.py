@@ -2,21 +2,6 @@
 
 from crewgraph.events.base import BaseEvent
 
-__all__ = [
-    "CheckpointBaseEvent",
-    "CheckpointCompletedEvent",
-    "CheckpointFailedEvent",
-    "CheckpointForkBaseEvent",
-    "CheckpointForkCompletedEvent",
-    "CheckpointForkStartedEvent",
-    "CheckpointPrunedEvent",
-    "CheckpointRestoreBaseEvent",
-    "CheckpointRestoreCompletedEvent",
-    "CheckpointRestoreFailedEvent",
-    "CheckpointRestoreStartedEvent",
-    "CheckpointStartedEvent",
-]
-
 
 class CheckpointBaseEvent(BaseEvent):
     """An event of a checkpoint."""

@@ -5,24 +5,6 @@ from typing import Any, ClassVar
 from crewgraph.events.base import BaseEvent
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "CrewBaseEvent",
-    "CrewCompletedEvent",
-    "CrewFailedEvent",
-    "CrewKickoffCompletedEvent",
-    "CrewKickoffFailedEvent",
-    "CrewKickoffPausedEvent",
-    "CrewKickoffStartedEvent",
-    "CrewStartedEvent",
-    "CrewTestCompletedEvent",
-    "CrewTestFailedEvent",
-    "CrewTestResultEvent",
-    "CrewTestStartedEvent",
-    "CrewTrainCompletedEvent",
-    "CrewTrainFailedEvent",
-    "CrewTrainStartedEvent",
-]
-
 
 class CrewBaseEvent(BaseEvent):
     """An event of a crew."""

@@ -11,8 +11,6 @@ from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny, field_valida
 from crewgraph.events.base import BaseEvent
 from crewgraph.schema import PlainDict
 
-__all__ = ["EdgeType", "EventNode", "EventRecord"]
-
 EdgeType = Literal["parent", "child", "trigger", "triggered_by", "next", "previous", "started", "completed_by"]
 """The relation between two events."""
 

@@ -5,29 +5,6 @@ from typing import Any, Literal
 from crewgraph.events.base import BaseEvent
 from crewgraph.schema import Metadata, PlainDict
 
-__all__ = [
-    "ConversationMessageAddedEvent",
-    "ConversationRouteSelectedEvent",
-    "ConversationTurnCompletedEvent",
-    "ConversationTurnFailedEvent",
-    "ConversationTurnStartedEvent",
-    "FlowCreatedEvent",
-    "FlowEvent",
-    "FlowFailedEvent",
-    "FlowFinishedEvent",
-    "FlowInputReceivedEvent",
-    "FlowInputRequestedEvent",
-    "FlowPausedEvent",
-    "FlowPlotEvent",
-    "FlowStartedEvent",
-    "HumanFeedbackReceivedEvent",
-    "HumanFeedbackRequestedEvent",
-    "MethodExecutionFailedEvent",
-    "MethodExecutionFinishedEvent",
-    "MethodExecutionPausedEvent",
-    "MethodExecutionStartedEvent",
-]
-
 
 class FlowEvent(BaseEvent):
     """An event of a flow."""

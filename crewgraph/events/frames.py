@@ -18,17 +18,6 @@ from crewgraph.events.tool import ToolExecutionErrorEvent, ToolUsageEvent
 from crewgraph.schema import PlainDict
 from crewgraph.tracebacks import shortened
 
-__all__ = [
-    "AsyncStreamSession",
-    "Ended",
-    "Pieces",
-    "StreamChannel",
-    "StreamFrame",
-    "StreamSession",
-    "StreamSessionBase",
-    "frame_of",
-]
-
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 Frames = TypeVar("Frames", default=Any)

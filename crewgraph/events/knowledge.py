@@ -5,26 +5,6 @@ from typing import Any
 from crewgraph.events.base import WorkEvent
 from crewgraph.schema import Metadata
 
-__all__ = [
-    "KnowledgeEventBase",
-    "KnowledgeQueryCompletedEvent",
-    "KnowledgeQueryFailedEvent",
-    "KnowledgeQueryStartedEvent",
-    "KnowledgeRetrievalCompletedEvent",
-    "KnowledgeRetrievalStartedEvent",
-    "KnowledgeSearchQueryFailedEvent",
-    "MemoryBaseEvent",
-    "MemoryQueryCompletedEvent",
-    "MemoryQueryFailedEvent",
-    "MemoryQueryStartedEvent",
-    "MemoryRetrievalCompletedEvent",
-    "MemoryRetrievalFailedEvent",
-    "MemoryRetrievalStartedEvent",
-    "MemorySaveCompletedEvent",
-    "MemorySaveFailedEvent",
-    "MemorySaveStartedEvent",
-]
-
 
 class KnowledgeEventBase(WorkEvent):
     """An event of a knowledge lookup.

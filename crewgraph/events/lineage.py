@@ -16,22 +16,6 @@ from crewgraph.events.base import BaseEvent, new_id, task_id_of
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import scoped
 
-__all__ = [
-    "ENDS",
-    "LINEAGE",
-    "OUTER",
-    "STARTS",
-    "Lineage",
-    "Scopes",
-    "UnemittedEvent",
-    "assign_lineage",
-    "last_event",
-    "restored_lineage",
-    "running",
-    "unemitted_event",
-]
-
-
 _OUTCOMES: dict[str, tuple[str, ...]] = {
     "a2a_conversation": ("completed",),
     "a2a_delegation": ("completed",),

@@ -8,24 +8,6 @@ from pydantic import BaseModel, SkipValidation
 from crewgraph.events.base import WorkEvent
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "ContextWindowSummarizationCompletedEvent",
-    "ContextWindowSummarizationEvent",
-    "ContextWindowSummarizationFailedEvent",
-    "ContextWindowSummarizationStartedEvent",
-    "FunctionCall",
-    "LLMCallCompletedEvent",
-    "LLMCallDelayedEvent",
-    "LLMCallFailedEvent",
-    "LLMCallStartedEvent",
-    "LLMCallType",
-    "LLMEventBase",
-    "LLMFallbackEvent",
-    "LLMStreamChunkEvent",
-    "LLMThinkingChunkEvent",
-    "ToolCall",
-]
-
 
 class LLMCallType(Enum):
     """The kind of a model's answer."""

@@ -6,16 +6,6 @@ from typing import Any
 from crewgraph.events.base import WorkEvent
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "MCPConnectionCompletedEvent",
-    "MCPConnectionFailedEvent",
-    "MCPConnectionStartedEvent",
-    "MCPEvent",
-    "MCPToolExecutionCompletedEvent",
-    "MCPToolExecutionFailedEvent",
-    "MCPToolExecutionStartedEvent",
-]
-
 
 class MCPEvent(WorkEvent):
     """An event of a server."""

@@ -6,16 +6,6 @@ from typing import Any, Literal
 from crewgraph.events.base import BaseEvent, WorkEvent, attribute, brief
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "HookDispatchedEvent",
-    "HumanInputReceivedEvent",
-    "HumanInputRequestedEvent",
-    "LLMGuardrailBaseEvent",
-    "LLMGuardrailCompletedEvent",
-    "LLMGuardrailFailedEvent",
-    "LLMGuardrailStartedEvent",
-]
-
 
 class _HumanInputEvent(WorkEvent):
     kind: str

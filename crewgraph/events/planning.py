@@ -2,23 +2,6 @@
 
 from crewgraph.events.base import WorkEvent
 
-__all__ = [
-    "AgentReasoningCompletedEvent",
-    "AgentReasoningFailedEvent",
-    "AgentReasoningStartedEvent",
-    "GoalAchievedEarlyEvent",
-    "ObservationEvent",
-    "PlanRefinementEvent",
-    "PlanReplanTriggeredEvent",
-    "PlanStepCompletedEvent",
-    "PlanStepEvent",
-    "PlanStepStartedEvent",
-    "ReasoningEvent",
-    "StepObservationCompletedEvent",
-    "StepObservationFailedEvent",
-    "StepObservationStartedEvent",
-]
-
 
 class ReasoningEvent(WorkEvent):
     """An event of an agent's planning."""

@@ -13,17 +13,6 @@ from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import assign_lineage
 from crewgraph.scoped import give_back
 
-__all__ = [
-    "LISTENING",
-    "ContextListener",
-    "Listening",
-    "StreamSink",
-    "add_stream_sink",
-    "publish_stream_event",
-    "reset_stream_sinks",
-]
-
-
 StreamSink = Callable[[Any, BaseEvent], None]
 """Takes the source of an event and the event."""
 

@@ -12,20 +12,6 @@ from pydantic import Field
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 
-__all__ = [
-    "SIGNAL_EVENT_TYPES",
-    "SigContEvent",
-    "SigHupEvent",
-    "SigIntEvent",
-    "SigTStpEvent",
-    "SigTermEvent",
-    "SignalEvent",
-    "SignalType",
-    "on_signal",
-    "watch_signals",
-]
-
-
 _F = TypeVar("_F", bound=Callable[..., object])
 
 

@@ -4,14 +4,6 @@ from typing import Any, ClassVar
 
 from crewgraph.events.base import BaseEvent
 
-__all__ = [
-    "TaskCompletedEvent",
-    "TaskFailedEvent",
-    "TaskOutputUnstructuredEvent",
-    "TaskStartedEvent",
-]
-
-
 _Failure = type[BaseException]
 
 

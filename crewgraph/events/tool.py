@@ -7,24 +7,6 @@ from typing import Any, ClassVar
 from crewgraph.events.base import BaseEvent, WorkEvent
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "SkillActivatedEvent",
-    "SkillDiscoveryCompletedEvent",
-    "SkillDiscoveryStartedEvent",
-    "SkillEvent",
-    "SkillLoadFailedEvent",
-    "SkillLoadedEvent",
-    "SkillUsedEvent",
-    "ToolExecutionErrorEvent",
-    "ToolFailureDetectedEvent",
-    "ToolSelectionErrorEvent",
-    "ToolUsageErrorEvent",
-    "ToolUsageEvent",
-    "ToolUsageFinishedEvent",
-    "ToolUsageStartedEvent",
-    "ToolValidateInputErrorEvent",
-]
-
 
 class ToolUsageEvent(WorkEvent):
     """An event of a tool call."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.definition import FlowTopology
     from crewgraph.flow import ConversationConfig
 
-__all__ = ["FlowConversation"]
-
 
 _Role = Literal["user", "assistant", "system", "tool"]
 _Visibility = Literal["private", "public"]

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.persistence import FlowPersistence
     from crewgraph.definitions.stream import StreamItem
 
-__all__ = ["Flow", "FlowPlot", "hybridmethod"]
-
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

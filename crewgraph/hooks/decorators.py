@@ -11,18 +11,6 @@ from crewgraph.hooks.registry import HookFn, register_hook
 from crewgraph.hooks.tool_hooks import ToolCallHookContext
 from crewgraph.text import model_name
 
-__all__ = [
-    "after_llm_call",
-    "after_tool_call",
-    "before_llm_call",
-    "before_tool_call",
-    "hook_filters",
-    "hook_points",
-    "on",
-    "only_for",
-]
-
-
 H = TypeVar("H", bound=Callable[..., Any])
 
 _MARKS = {

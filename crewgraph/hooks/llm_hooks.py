@@ -7,22 +7,6 @@ from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import clear, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "LLMCallHookContext",
-    "after_llm_call_reducer",
-    "before_llm_call_reducer",
-    "clear_after_llm_call_hooks",
-    "clear_all_llm_call_hooks",
-    "clear_before_llm_call_hooks",
-    "get_after_llm_call_hooks",
-    "get_before_llm_call_hooks",
-    "register_after_llm_call_hook",
-    "register_before_llm_call_hook",
-    "unregister_after_llm_call_hook",
-    "unregister_before_llm_call_hook",
-]
-
-
 _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CALL
 
 

@@ -9,19 +9,6 @@ from crewgraph.errors import HookAborted
 from crewgraph.schema import PlainDict
 from crewgraph.text import printable
 
-__all__ = [
-    "EXECUTION_BOUNDARY_POINTS",
-    "Asking",
-    "ExecutionEndContext",
-    "ExecutionStartContext",
-    "InputContext",
-    "InterceptionContext",
-    "InterceptionPoint",
-    "LegacyHookBlocked",
-    "OutputContext",
-    "StepContext",
-]
-
 
 class InterceptionPoint(StrEnum):
     """A place in a run where hooks are called."""

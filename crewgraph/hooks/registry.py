@@ -19,29 +19,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
-__all__ = [
-    "HookFn",
-    "Reducer",
-    "adispatch",
-    "clear",
-    "clear_all",
-    "copy_hooks",
-    "dispatch",
-    "get_global_hook_list",
-    "get_hooks",
-    "get_scoped_hooks",
-    "has_hooks",
-    "hooks_at",
-    "is_owner",
-    "register_for_owner",
-    "register_hook",
-    "register_scoped",
-    "scoped_hooks",
-    "source_name",
-    "unregister",
-]
-
-
 HookFn = Callable[[Any], Any]
 """A hook: takes the context of its point."""
 

@@ -8,24 +8,6 @@ from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import clear, dispatch, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "ToolCallHookContext",
-    "after_tool_call_reducer",
-    "before_tool_call_reducer",
-    "clear_after_tool_call_hooks",
-    "clear_all_tool_call_hooks",
-    "clear_before_tool_call_hooks",
-    "get_after_tool_call_hooks",
-    "get_before_tool_call_hooks",
-    "register_after_tool_call_hook",
-    "register_before_tool_call_hook",
-    "run_after_tool_call_hooks",
-    "run_before_tool_call_hooks",
-    "unregister_after_tool_call_hook",
-    "unregister_before_tool_call_hook",
-]
-
-
 _PRE, _POST = InterceptionPoint.PRE_TOOL_CALL, InterceptionPoint.POST_TOOL_CALL
 
 

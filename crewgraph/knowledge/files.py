@@ -22,19 +22,6 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CrewgraphError, SourceError, SourceNotFound, SourceRefused
 from crewgraph.settings import flag, knowledge_dir
 
-__all__ = [
-    "FetchedPage",
-    "Fetcher",
-    "check_file",
-    "decode_text",
-    "display_name",
-    "parse_url",
-    "read_file",
-    "read_or_fail",
-    "resolve_file",
-]
-
-
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 

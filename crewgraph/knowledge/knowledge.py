@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
 
-__all__ = ["Knowledge", "Units", "collect_units"]
-
-
 Units = dict[str, list[Passage]]
 """Passages by unit: a file, an address, or a source."""
 

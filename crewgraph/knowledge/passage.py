@@ -10,20 +10,6 @@ from typing_extensions import TypedDict  # pydantic reads no other one before Py
 
 from crewgraph.schema import Metadata
 
-__all__ = [
-    "CHUNK_OVERLAP",
-    "CHUNK_SIZE",
-    "KnowledgeConfig",
-    "Passage",
-    "SearchResult",
-    "chunk_size_problem",
-    "extract_knowledge_context",
-    "group_passages",
-    "markdown_sections",
-    "split_chunks",
-]
-
-
 _SEPARATOR = "\n\n"
 
 

@@ -17,14 +17,6 @@ from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, PlainDict
 from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
-__all__ = [
-    "BaseKnowledgeStorage",
-    "KnowledgeStorage",
-    "KnowledgeStorageFactory",
-    "resolve_knowledge_storage",
-    "set_knowledge_storage_factory",
-]
-
 
 class BaseKnowledgeStorage(RedactedModel, ABC):
     """The base of knowledge storages; subclass it for a custom one.

@@ -20,8 +20,6 @@ from crewgraph.schema import is_list, is_object
 from crewgraph.settings import model_idle_timeout, model_timeout
 from crewgraph.text import shorten
 
-__all__ = ["AnswerClock", "AnswerLimits", "add_hooks"]
-
 _MOST_BYTES = 64 << 20
 """The largest answer, in bytes as they come. One of 128,000 tokens, streamed one by one, has about 45 MB."""
 

@@ -22,8 +22,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from crewgraph.events.frames import StreamSession
 
-__all__ = ["CONTEXT_WINDOW", "CONVERSATION_SHARE", "RESULT_SHARE", "BaseLLM", "accepted_arguments"]
-
 
 _Parameters = tuple[frozenset[str], frozenset[str], bool]
 

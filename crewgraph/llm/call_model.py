@@ -34,8 +34,6 @@ from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 from crewgraph.scoped import give_back
 
-__all__ = ["CallModel", "TracedCall", "as_plain_data", "cut_at", "read_answer", "with_bytes"]
-
 
 class TracedCall:
     """A LangChain callback run of type "llm" for a model that is not a LangChain model.

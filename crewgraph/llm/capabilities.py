@@ -6,21 +6,6 @@ from typing import cast
 
 from crewgraph.schema import is_mapping
 
-__all__ = [
-    "CONTEXT_WINDOWS",
-    "context_window",
-    "context_window_of",
-    "has_strict_api",
-    "input_modalities",
-    "refuses",
-    "supports_images",
-    "supports_pdfs",
-    "supports_stop_words",
-    "supports_tools",
-    "takes_max_tokens",
-    "without_blank",
-]
-
 _DEFAULT_WINDOW = 8192
 
 CONTEXT_WINDOWS: tuple[tuple[str, int], ...] = (

@@ -43,9 +43,6 @@ from crewgraph.llm.watching import WatchedModel
 from crewgraph.redaction import SecretRedactor, redacted_logger, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 
-__all__ = ["ChatModel"]
-
-
 _log = redacted_logger(__name__)
 
 _PROBE: ToolSpec = {

@@ -21,9 +21,6 @@ from crewgraph.llm.providers import Provider, Target
 from crewgraph.redaction import redact, redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["AsyncInterceptingTransport", "BaseInterceptor", "InterceptingTransport", "open_chat_model"]
-
-
 _log = redacted_logger(__name__)
 
 T = TypeVar("T")

@@ -13,18 +13,6 @@ from crewgraph.llm.errors import InvalidMessage
 from crewgraph.llm.provider_fields import KEY, join_parts, read_part
 from crewgraph.schema import PlainDict, is_mapping, is_object
 
-__all__ = [
-    "get_field",
-    "openai_messages",
-    "openai_tool",
-    "openai_tool_calls",
-    "parsed_arguments",
-    "plain_messages",
-    "read_messages",
-    "read_tools",
-    "text_of",
-]
-
 _ROLES = {
     "human": "user",
     "ai": "assistant",

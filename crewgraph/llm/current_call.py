@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from crewgraph.llm.answer_limits import AnswerClock
     from crewgraph.llm.usage import UsageLedger
 
-__all__ = ["CALL", "CurrentCall", "OngoingCall"]
-
 
 @dataclass
 class OngoingCall:

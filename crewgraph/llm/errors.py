@@ -18,22 +18,6 @@ from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.scoped import give_back
 from crewgraph.tracebacks import note_once
 
-__all__ = [
-    "AnswerTimeout",
-    "AnswerTooLarge",
-    "ContextLengthExceeded",
-    "InvalidMessage",
-    "MissingKey",
-    "ProviderErrors",
-    "ReplyCut",
-    "ReplyFiltered",
-    "ReplyRefused",
-    "UnfinishedReply",
-    "UnknownModel",
-    "UnreadableAnswer",
-    "is_context_length",
-]
-
 
 class ContextLengthExceeded(ModelError):
     """The conversation exceeds the context window of the model; the provider's error is the cause."""

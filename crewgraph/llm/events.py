@@ -33,14 +33,6 @@ from crewgraph.llm.watching import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
 
-__all__ = [
-    "EventModel",
-    "RequestEnd",
-    "StreamingChunkHandler",
-    "function_events",
-    "reporting_later",
-]
-
 
 @contextmanager
 def function_events(

@@ -16,9 +16,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 from crewgraph.tracebacks import raised_by_signal
 
-__all__ = ["FallbackModel", "OnFallback", "may_fall_back"]
-
-
 OnFallback = Callable[[str, str, Exception], None]
 """Called with the name of the failed model, the name of the next one, and the error."""
 

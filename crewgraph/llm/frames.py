@@ -19,8 +19,6 @@ from crewgraph.llm.events import StreamingChunkHandler
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
-__all__ = ["call_frames", "stream_frames"]
-
 
 def stream_frames(work: Callable[[], object]) -> Iterator[StreamFrame | Ended]:
     """Run a function in its own thread and yield a frame per event it emits, then `Ended` with its result.

@@ -19,9 +19,6 @@ from crewgraph.llm.watching import ModelWrapper
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
-__all__ = ["HookExecutor", "HookedModel"]
-
-
 _log = redacted_logger("crewgraph.hooks")
 _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CALL
 

@@ -37,8 +37,6 @@ from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 if TYPE_CHECKING:
     from crewgraph.llm.chat_model import ChatModel
 
-__all__ = ["LLM", "SETTINGS", "pop_fallbacks", "pop_price", "pop_provider", "pop_response_format"]
-
 
 SETTINGS = (
     *("timeout", "temperature", "top_p", "n", "stop", "max_completion_tokens", "max_tokens", "presence_penalty"),

@@ -12,8 +12,6 @@ from crewgraph.extras import load
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.settings import prices_file
 
-__all__ = ["Price", "cost", "price_of", "register", "replace", "set_price"]
-
 _MILLION = 1_000_000
 _DATE_SUFFIX = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 

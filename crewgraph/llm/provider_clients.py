@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 else:
     OpenAIModel = object  # a mixin, which stands before the model's own class, whichever that is
 
-__all__ = [
-    "client_of_loops",
-    "prepared",
-    "status_errors",
-    "with_completion_limit",
-    "without_secrets_in_traces",
-]
-
 
 def prepared(model: Any, make_client: Callable[[], object] | None = None) -> Any:
     """Return a copy of a LangChain model for requests; the model itself is not modified.

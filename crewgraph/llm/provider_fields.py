@@ -13,8 +13,6 @@ from crewgraph.core.messages import ToolRequest
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 from crewgraph.text import extract_json
 
-__all__ = ["KEY", "MESSAGE_FIELDS", "UNPARSED", "add_fields", "join_parts", "mend", "read_part"]
-
 KEY = "provider_fields"
 """Where LangChain's `additional_kwargs`, and so `extra` of replies and messages, hold the fields."""
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from crewgraph.llm.errors import MissingKey, UnknownModel
 from crewgraph.text import suggestion
 
-__all__ = ["CHOICES", "PROVIDERS", "Provider", "Target", "find_provider", "locate", "slashed"]
-
 CHOICES = (
     "  1. set OPENAI_API_KEY (and MODEL to choose the model);\n"
     '  2. llm="ollama/llama3.2", or another local server, which needs no key;\n'

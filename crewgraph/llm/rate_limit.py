@@ -19,8 +19,6 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import LimitReached
 from crewgraph.overrides import overridable, override_of
 
-__all__ = ["LoopWaiter", "OnWait", "RPMController", "Waiter", "Window", "await_slot", "wait_for_slot"]
-
 
 class Waiter:
     """A request that waits in a thread."""

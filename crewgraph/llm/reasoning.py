@@ -16,8 +16,6 @@ from crewgraph.core.messages import Content, Reply
 from crewgraph.llm.provider_fields import KEY
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
-__all__ = ["ReasoningSplitter", "message_reasoning", "split_reasoning", "without_reasoning"]
-
 _TAGS = "think|thinking|thought|reasoning"
 _PAIRS = {
     **{f"<{tag}>": f"</{tag}>" for tag in _TAGS.split("|")},

@@ -18,21 +18,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping, is_list, is_mapping, is_object
 from crewgraph.text import shorten
 
-__all__ = [
-    "REASONS",
-    "Ending",
-    "Limit",
-    "ModelTurn",
-    "Verdict",
-    "ending_of",
-    "joined",
-    "message_in",
-    "said_ending",
-    "structure_errors",
-    "whole_reply",
-]
-
-
 _log = redacted_logger(__name__)
 
 Verdict = Literal["whole", "cut", "paused", "filtered", "refused", "unknown"]

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from crewgraph.llm.chat_model import ChatModel
     from crewgraph.llm.llm import LLM
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "as_llm",
-    "as_model",
-    "check_model",
-    "default_llm",
-    "default_model_name",
-    "llm_from_attributes",
-    "llm_from_name",
-]
-
 
 DEFAULT_MODEL = "gpt-4.1-mini"
 """The model to use if only OPENAI_API_KEY is set."""

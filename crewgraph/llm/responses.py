@@ -13,18 +13,6 @@ from crewgraph.llm.conversation import openai_messages, text_of
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 
-__all__ = [
-    "BUILTIN_TOOLS",
-    "RequestedFunction",
-    "RequestedToolCall",
-    "RequestedToolCalls",
-    "Responses",
-    "ResponsesAPIResult",
-    "ResponsesMixin",
-    "responses_result",
-    "tool_calls",
-]
-
 
 class RequestedFunction(NamedTuple):
     """The function of a requested tool call."""

@@ -18,9 +18,6 @@ from crewgraph.llm.rate_limit import LoopWaiter, Waiter
 from crewgraph.llm.watching import ModelWrapper
 from crewgraph.settings import longest_retry_after
 
-__all__ = ["RetryingModel", "retry_after"]
-
-
 _RETRY_STATUSES = (429, 503)
 
 

@@ -22,9 +22,6 @@ from langchain_core.runnables.configurable import DynamicRunnable
 
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["Leaf", "is_sync_only", "leaves", "map_models", "model_of_run", "without_parser"]
-
-
 # Without their type parameters, which nobody knows here.
 _BINDING: Any = RunnableBindingBase
 _FALLBACKS: Any = RunnableWithFallbacks

@@ -14,8 +14,6 @@ from pydantic import BaseModel
 from crewgraph.core.messages import ToolSpec
 from crewgraph.schema import JsonSchema, is_mapping, json_schema
 
-__all__ = ["strict_schema", "tools_for"]
-
 
 class _NotExpressible(Exception):
     """The schema has no equivalent in strict mode."""

@@ -18,8 +18,6 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["Entry", "Script", "ScriptedLLM", "ScriptedRequest", "ToolUse"]
-
 
 @dataclass(frozen=True)
 class ToolUse:

@@ -11,9 +11,6 @@ from crewgraph.core.protocols import Model
 from crewgraph.schema import fault_text, is_list
 from crewgraph.text import extract_json
 
-__all__ = ["StructuringModel", "read_structure", "reply_structure", "structured_model"]
-
-
 _M = TypeVar("_M", bound=BaseModel)
 
 

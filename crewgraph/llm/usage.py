@@ -12,16 +12,6 @@ from crewgraph.llm.conversation import get_field
 from crewgraph.llm.current_call import CALL
 from crewgraph.schema import PlainDict, PlainMapping, trusted
 
-__all__ = [
-    "UsageLedger",
-    "UsageMetrics",
-    "langchain_usage",
-    "plain_usage",
-    "read_langchain_usage",
-    "read_usage",
-    "total",
-]
-
 
 class UsageMetrics(BaseModel):
     """Token and request counts over any number of requests."""

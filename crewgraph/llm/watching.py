@@ -15,8 +15,6 @@ from crewgraph.core.protocols import Config, Model
 from crewgraph.llm.structure import structured_model
 from crewgraph.schema import PlainMapping
 
-__all__ = ["WATCHERS", "ModelRequest", "ModelWrapper", "RequestWatcher", "WatchedModel"]
-
 
 @dataclass(frozen=True)
 class ModelRequest:

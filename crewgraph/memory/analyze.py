@@ -15,21 +15,6 @@ from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, model_outline
 
-__all__ = [
-    "ConsolidationAction",
-    "ConsolidationPlan",
-    "ExtractedMemories",
-    "ExtractedMetadata",
-    "MemoryAnalysis",
-    "QueryAnalysis",
-    "QueryGaps",
-    "consolidation_program",
-    "extraction_program",
-    "gaps_program",
-    "placement_program",
-    "query_analysis_program",
-]
-
 
 # Docstrings and descriptions of these classes are part of the prompts.
 class _ModelReply(BaseModel):

@@ -9,14 +9,6 @@ from crewgraph.errors import PicklableError
 from crewgraph.memory.records import MemoryRecord, ScopeInfo
 from crewgraph.schema import Metadata
 
-__all__ = [
-    "EmbeddingDimensionMismatchError",
-    "MemoryStorageFactory",
-    "StorageBackend",
-    "resolve_memory_storage",
-    "set_memory_storage_factory",
-]
-
 
 class EmbeddingDimensionMismatchError(PicklableError, ValueError):
     """The stored vectors have another length. For custom storages: the built-in one embeds again."""

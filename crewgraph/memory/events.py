@@ -12,8 +12,6 @@ from crewgraph.schema import PlainDict
 if TYPE_CHECKING:
     from crewgraph.events.base import BaseEvent
 
-__all__ = ["MEMORY_USE", "UNIFIED", "MemoryUse", "emit_memory_event", "memory_events"]
-
 
 class MemoryUse(NamedTuple):
     """On whose behalf the running code uses a memory."""

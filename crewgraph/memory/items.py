@@ -6,8 +6,6 @@ from itertools import dropwhile
 
 from crewgraph.schema import Metadata
 
-__all__ = ["EntityMemoryItem", "LongTermMemoryItem", "extract_entities"]
-
 
 class LongTermMemoryItem:
     """A record of how well a task was done.

@@ -16,18 +16,6 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict, is_mapping, is_object
 from crewgraph.text import shorten
 
-__all__ = [
-    "MAX_ENTRY_LENGTH",
-    "MAX_LATEST",
-    "EntityMemory",
-    "ExternalMemory",
-    "LongTermMemory",
-    "ShortTermMemory",
-    "StoredMemory",
-    "format_memories",
-    "memory_texts",
-]
-
 
 class StoredMemory(BaseModel):
     """The base of memories with their own storage.

@@ -38,18 +38,6 @@ if TYPE_CHECKING:
     from crewgraph.memory.store_records import BackendRecords, StoreRecords
 
 
-__all__ = [
-    "Depth",
-    "Memory",
-    "MemoryReads",
-    "MemoryScope",
-    "MemorySlice",
-    "MemoryWrites",
-    "arun_program",
-    "run_program",
-]
-
-
 Depth = Literal["shallow", "deep"]
 """How thorough a recall is."""
 

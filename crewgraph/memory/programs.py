@@ -33,8 +33,6 @@ from crewgraph.schema import PlainMapping
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
 
-__all__ = ["RecallRequest", "SaveRequest", "recall_program", "save_program"]
-
 
 _SHOWN_RECORDS = 200
 

@@ -12,22 +12,6 @@ from pydantic import BaseModel, Field
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, PlainMapping
 
-__all__ = [
-    "MemoryConfig",
-    "MemoryMatch",
-    "MemoryRecord",
-    "RecordFilter",
-    "ScopeInfo",
-    "compute_composite_score",
-    "is_within",
-    "join_scope_paths",
-    "naive_utc",
-    "normalize_scope_path",
-    "sanitize_scope_name",
-    "scope_parts",
-    "utc_now",
-]
-
 
 def utc_now() -> datetime:
     """The current time in UTC, without a zone, as in records."""

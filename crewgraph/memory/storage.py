@@ -25,16 +25,6 @@ from crewgraph.text import slug
 if TYPE_CHECKING:
     from crewgraph.storage.store.namespace import StoreNamespace
 
-__all__ = [
-    "LTMSQLiteStorage",
-    "LTMStorage",
-    "Mem0Storage",
-    "RAGStorage",
-    "Storage",
-    "memory_namespace",
-    "resolve_storage",
-]
-
 
 class Storage:
     """The storage of a memory; a custom class overrides all three methods, which may be async."""

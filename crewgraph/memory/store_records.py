@@ -11,9 +11,6 @@ from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.memory.records import MemoryRecord, RecordFilter, is_within, normalize_scope_path, scope_parts
 from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
-__all__ = ["BackendRecords", "StoreRecords"]
-
-
 _MIN_PAGE = 64
 _OVERSAMPLING = 4
 

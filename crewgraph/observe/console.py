@@ -30,9 +30,6 @@ from crewgraph.observe.event_lines import (
 from crewgraph.redaction import SecretRedactor
 from crewgraph.text import format_duration, printable, printable_line
 
-__all__ = ["ConsoleColumns", "ConsoleListener", "Stopwatch", "show_table"]
-
-
 _log = logging.getLogger(__name__)
 
 _SCOPE_COLUMN = 20  # cells for the name of the task, crew or flow

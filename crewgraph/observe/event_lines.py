@@ -16,19 +16,6 @@ from crewgraph.redaction import redact
 from crewgraph.schema import is_mapping
 from crewgraph.text import printable
 
-__all__ = [
-    "LINES",
-    "Line",
-    "LineStatus",
-    "event_lines",
-    "format_arguments",
-    "output_text",
-    "read_field",
-    "truncate_block",
-    "truncate_line",
-    "truncate_name",
-]
-
 
 def format_arguments(values: object) -> str:
     """Format arguments as in a call, with secrets redacted."""

@@ -17,9 +17,6 @@ from crewgraph.redaction import SecretRedactor, redacted_logger
 from crewgraph.schema import is_list, is_object
 from crewgraph.text import json_text
 
-__all__ = ["LogFileListener", "add_entry", "log_path"]
-
-
 try:
     import fcntl
 except ImportError:  # Windows: processes should log to separate files there

@@ -7,9 +7,6 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
-__all__ = ["UpdatedOutput", "in_notebook"]
-
-
 _INTERVAL = 0.2  # seconds; a browser draws no more updates than people can read
 _TICK = 1.0  # seconds between updates of the running times
 

@@ -15,9 +15,6 @@ from crewgraph.observe.notebook import UpdatedOutput, in_notebook
 from crewgraph.settings import is_off
 from crewgraph.text import printable
 
-__all__ = ["ProgressLine", "progress", "without_progress"]
-
-
 _DELAY = 1.0
 _INTERVAL = 0.2
 _CLEAR = "\r\x1b[K"

@@ -14,8 +14,6 @@ from crewgraph.plot.flow import write_page
 from crewgraph.plot.page import render_inline
 from crewgraph.plot.picture import Edge, Node, Picture, mermaid
 
-__all__ = ["crew_mermaid", "display_crew", "plot_crew"]
-
 _MAX_TITLE = 60
 """Maximum number of characters of a description that stands for a name."""
 

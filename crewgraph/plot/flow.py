@@ -16,8 +16,6 @@ from crewgraph.plot.page import render_inline, render_page
 from crewgraph.plot.picture import Picture, build_picture, mermaid
 from crewgraph.runtime.flow.kickoff import form_of
 
-__all__ = ["FlowOrClass", "display_flow", "mermaid_text", "plot_to_file", "write_page"]
-
 FlowOrClass = FlowDefinition | type[FlowDefinition]
 """A flow or a flow class; both can be drawn."""
 

@@ -15,30 +15,6 @@ from itertools import pairwise
 
 from crewgraph.plot.picture import Edge, Node, Picture
 
-__all__ = [
-    "LINE",
-    "LOOP",
-    "Box",
-    "Cell",
-    "Columns",
-    "Layout",
-    "NodePair",
-    "Point",
-    "Route",
-    "assign_heights",
-    "assign_layers",
-    "compute_layout",
-    "label_lines",
-    "label_size",
-    "name_lines",
-    "node_size",
-    "route_across",
-    "route_in_column",
-    "route_loop",
-    "spread_apart",
-]
-
-
 _SWEEPS = 24
 
 

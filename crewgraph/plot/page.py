@@ -9,9 +9,6 @@ from string import Template
 from crewgraph.plot.layout import LINE, Box, Layout, Route, compute_layout, label_lines, name_lines
 from crewgraph.plot.picture import Edge, Node, Picture
 
-__all__ = ["CREW_LEGEND", "LEGEND", "describe_node", "render_inline", "render_page", "render_svg"]
-
-
 _DRAWING_STYLE = (Path(__file__).parent / "drawing.css").read_text("utf-8")
 
 LEGEND: tuple[tuple[str, str], ...] = (

@@ -12,9 +12,6 @@ from crewgraph.compiler.flow.graph import edges_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowMethod, events_of
 
-__all__ = ["KICKOFF_METHODS", "Edge", "Node", "Picture", "build_picture", "calls_crew", "mermaid"]
-
-
 KICKOFF_METHODS = frozenset(
     {
         "akickoff",

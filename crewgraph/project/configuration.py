@@ -32,22 +32,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import scoped
 from crewgraph.text import suggestion
 
-__all__ = [
-    "AGENTS",
-    "AGENT_REFERENCES",
-    "TASKS",
-    "TASK_REFERENCES",
-    "ConfigReference",
-    "Configuration",
-    "ConfigurationAttribute",
-    "Kind",
-    "check_size",
-    "find_reference_faults",
-    "load_configurations",
-    "read_yaml",
-    "resolve_references",
-]
-
 
 @dataclass(frozen=True)
 class ConfigReference:

@@ -14,9 +14,6 @@ from crewgraph.schema import PlainDict
 from crewgraph.tools.mcp.server import ServerReference, parse_reference
 from crewgraph.tools.mcp.tool import MCPTool, load_tools
 
-__all__ = ["CrewBase", "get_mcp_tools"]
-
-
 _TOOLS_ATTRIBUTE = "_mcp_tools"
 
 

@@ -11,25 +11,6 @@ from crewgraph.hooks.registry import is_owner, register_for_owner
 from crewgraph.project.configuration import load_configurations
 from crewgraph.project.roles import Role, mark_role, memoize, names_with_role, resolve_awaitable
 
-__all__ = [
-    "CollectedAttribute",
-    "after_kickoff",
-    "agent",
-    "assemble_crew",
-    "before_kickoff",
-    "cache_handler",
-    "callback",
-    "collect_agents",
-    "collect_tasks",
-    "crew",
-    "decorate",
-    "llm",
-    "output_json",
-    "output_pydantic",
-    "task",
-    "tool",
-]
-
 
 def collect_tasks(project: object) -> list[Any]:
     """Return the tasks of a project's `@task` methods, in the order of the class."""

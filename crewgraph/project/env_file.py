@@ -6,8 +6,6 @@ from pathlib import Path
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["load_env"]
-
 _LINE = re.compile(
     r"""\s*+(?:export\s++)?(?P<name>[A-Za-z_]\w*+)\s*+=\s*+
     (?:'(?P<literal>[^']*+)'|"(?P<quoted>(?>(?:\\.|[^"\\])*))"|(?>(?P<bare>(?!['"]|(?<=\s)\#)\S++(?>(?:\s++(?!\#)\S++)*))?))

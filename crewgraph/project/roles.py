@@ -12,21 +12,6 @@ from crewgraph.core.loops.bridge import resolved
 from crewgraph.errors import DefinitionError
 from crewgraph.tracebacks import shortened
 
-__all__ = [
-    "Role",
-    "base_directories",
-    "class_directory",
-    "display_path",
-    "inherited_roles",
-    "mark_role",
-    "memoize",
-    "names_with_role",
-    "project_cache",
-    "resolve_awaitable",
-    "roles_of",
-]
-
-
 _T = TypeVar("_T")
 
 _ROLES_ATTRIBUTE = "__project_roles__"

@@ -13,8 +13,6 @@ from crewgraph.errors import UnknownPrompt
 from crewgraph.schema import is_object
 from crewgraph.settings import prompts_file
 
-__all__ = ["WITHOUT_EFFECT", "Book", "Text", "builtin_book", "default_book", "fill_placeholders", "read_texts"]
-
 _UNUSED_KEYS = {
     "slices": "native_task observation format format_without_tools final_answer_format",
     "errors": (

@@ -8,8 +8,6 @@ from pydantic import BaseModel, PrivateAttr, model_validator
 from crewgraph.overrides import overridable, overrides_any
 from crewgraph.prompts.book import Book, Text, default_book, read_texts
 
-__all__ = ["I18N", "I18N_DEFAULT", "get_i18n"]
-
 _READERS = {"slices": "slice", "errors": "errors", "tools": "tools", "memory": "memory"}
 """The method that reads the texts of each part; `retrieve` reads texts of any part."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from crewgraph.observe.console import ConsoleListener
     from crewgraph.observe.logfile import LogFileListener
 
-__all__ = ["agent_console", "crew_console", "crew_log", "flow_console"]
-
 
 class _Screen:
     """Shares one listener for all runs, so that parallel kickoffs of a crew are shown once."""

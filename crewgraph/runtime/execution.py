@@ -34,18 +34,6 @@ from crewgraph.tracebacks import note_once, shorten_tracebacks
 if TYPE_CHECKING:
     from crewgraph.runtime.streaming.watched import Audience
 
-__all__ = [
-    "Run",
-    "arun_interruptibly",
-    "configured",
-    "interruptible",
-    "interruption",
-    "is_resumable",
-    "resume_advice",
-    "run_interruptibly",
-    "wait_for_listeners",
-    "with_run_config",
-]
 
 T = TypeVar("T")
 

@@ -29,9 +29,6 @@ from crewgraph.redaction import SecretRedactor
 from crewgraph.scoped import give_back
 from crewgraph.text import fill
 
-__all__ = ["LiveView"]
-
-
 _COLUMNS = ("task", "agent", "status", "doing", "requests", "tokens", "time")
 _TEXT_COLUMNS = 4
 _BEFORE = "before this run"

@@ -34,20 +34,6 @@ if TYPE_CHECKING:
     from crewgraph.compiler.flow.run import FlowRun
     from crewgraph.definitions.flow.flow import FlowDefinition
 
-__all__ = [
-    "RunObserver",
-    "SnapshotOrigin",
-    "agent_observers",
-    "callback_arguments",
-    "crew_observers",
-    "flow_observers",
-    "is_hooked",
-    "observed",
-    "run_entry_hooks",
-    "with_failure_hooks",
-    "with_run_hooks",
-]
-
 
 def run_entry_hooks(
     owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition", inputs: dict[str, object]

@@ -21,17 +21,6 @@ from crewgraph.text import storable_id
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import FlowDefinition
 
-__all__ = [
-    "RunPlace",
-    "own_place",
-    "own_saver",
-    "place_in_flow",
-    "place_in_graph",
-    "run_place",
-    "saver_of",
-    "thread_in_flow",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlace:

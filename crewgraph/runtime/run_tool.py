@@ -26,8 +26,6 @@ from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 from crewgraph.text import model_name, shorten
 
-__all__ = ["crew_tool", "flow_tool"]
-
 _Kickoff = Callable[[PlainDict], Any]
 _Akickoff = Callable[[PlainDict], Awaitable[Any]]
 

@@ -25,16 +25,6 @@ from crewgraph.errors import StorageError
 from crewgraph.formats import check_format
 from crewgraph.redaction import redacted_logger
 
-__all__ = [
-    "MEMORY",
-    "Closeable",
-    "Database",
-    "DatabaseErrors",
-    "DatabaseSchema",
-    "WouldBlock",
-    "is_busy",
-]
-
 
 class DatabaseErrors(NamedTuple):
     """The error messages of one kind of database."""

@@ -22,18 +22,6 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from crewgraph.errors import StorageError
 
-__all__ = [
-    "CONNECT_TIMEOUT",
-    "AsyncBoundedConnection",
-    "BoundedConnection",
-    "Deadline",
-    "bounded_address",
-    "check_session",
-    "is_lost",
-    "on_each_tick",
-    "without_ticks",
-]
-
 CONNECT_TIMEOUT = 10
 """Seconds to wait for a connection."""
 

@@ -7,9 +7,6 @@ from typing import TypeVar, overload
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 
-__all__ = ["EventLog", "record_events"]
-
-
 _E = TypeVar("_E", bound=BaseEvent)
 _MISSING = object()
 

@@ -18,16 +18,6 @@ from crewgraph.llm.scripted import ScriptedLLM
 from crewgraph.llm.watching import WATCHERS, ModelRequest, RequestWatcher
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "ModelRecording",
-    "ModelRequestForbidden",
-    "RecordMode",
-    "RecordingMismatch",
-    "forbid_model_requests",
-    "record_models",
-]
-
-
 RecordMode = Literal["once", "record", "replay"]
 """`once` replays a file that exists and records one that does not, `record` overwrites it, `replay` never sends a request."""
 

@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from crewgraph.testing.events import EventLog
     from crewgraph.testing.models import ModelRecording
 
-__all__ = [
-    "crewgraph_events",
-    "forbid_model_requests_fixture",
-    "model_recording",
-    "pytest_addoption",
-]
-
 
 _FORBIDS = "crewgraph_forbid_model_requests"
 _FOLDER = "recordings"

@@ -50,23 +50,6 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = [
-    "NO_COMMANDS",
-    "AdaptedTool",
-    "CommandReturned",
-    "as_tool",
-    "as_tools",
-    "atraced",
-    "called_with",
-    "identified",
-    "is_command",
-    "is_provider_tool",
-    "provider_tool",
-    "tool_message",
-    "traced",
-    "with_call",
-]
-
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

@@ -14,8 +14,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping, fault_text, is_list, is_object, schema_outline, validated
 from crewgraph.text import extract_json, shorten
 
-__all__ = ["Refusal", "read_arguments", "refuse_unknown"]
-
 _log = redacted_logger("crewgraph")
 
 _QUOTED_CHARACTERS = 200

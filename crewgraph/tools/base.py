@@ -36,8 +36,6 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "approval_of", "keep_always", "keep_never", "tool"]
-
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as ModelType

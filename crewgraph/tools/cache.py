@@ -9,9 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from crewgraph.schema import PlainDict
 
-__all__ = ["CACHE_TOOL", "CacheHandler", "ToolCalling", "ToolsHandler"]
-
-
 _lock = Lock()
 """Shared by all handlers: it is held only briefly, and handlers stay copyable."""
 

@@ -17,9 +17,6 @@ from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import default_book
 from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = ["CodeInterpreterTool", "check_docker", "container_command", "is_code_interpreter", "run_in_container"]
-
-
 _MEMORY = "512m"
 _PROCESSES = 128
 _MAX_OUTPUT = 20_000

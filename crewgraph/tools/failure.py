@@ -10,20 +10,6 @@ from crewgraph.errors import RunError
 from crewgraph.events import late
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "RAISED",
-    "ReportedFailure",
-    "ToolExecutionFailedError",
-    "ToolFailure",
-    "ToolFailurePolicy",
-    "ToolFailureReason",
-    "ToolFailureRecord",
-    "emit_failure",
-    "merge_tool_failures",
-    "record_of",
-    "resolve_tool_failure_policy",
-]
-
 
 class ToolFailurePolicy(StrEnum):
     """How a tool failure affects the task."""

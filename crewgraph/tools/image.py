@@ -13,8 +13,6 @@ from crewgraph.schema import PlainDict
 from crewgraph.tools.base import BaseTool, keep_never
 from crewgraph.tools.results import MAX_IMAGE_BYTES, Rendered
 
-__all__ = ["AddImageTool", "AddImageToolSchema"]
-
 _CAPTION = "Here is the image."
 
 _HINT = "Give an http(s) or data URL, or the path of a file below the working directory."

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.runtime import Runtime
 
-__all__ = ["InjectedArguments", "InjectionFailed", "unfilled_arguments"]
-
 
 class InjectionFailed(RunError):
     """A tool asks for a part of the state or for a store that the run does not have."""

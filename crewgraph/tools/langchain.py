@@ -17,17 +17,6 @@ from crewgraph.schema import PlainDict, derived_model, is_object, json_schema
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = [
-    "LangChainCall",
-    "arguments_of",
-    "as_langchain_tool",
-    "function_of",
-    "is_async_only",
-    "is_langchain_tool",
-    "langchain_tool",
-    "tool_of_retriever",
-    "wants_call_id",
-]
 
 _RESERVED = {"config", "run_manager"}
 """Argument names that LangChain reserves."""

@@ -9,8 +9,6 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = ["RecallMemorySchema", "RecallMemoryTool", "RememberSchema", "RememberTool", "create_memory_tools"]
-
 _NO_MATCHES = "Nothing of that is remembered."
 
 

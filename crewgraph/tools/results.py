@@ -11,18 +11,6 @@ from crewgraph.core.plain import plain
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
-__all__ = [
-    "MAX_IMAGE_BYTES",
-    "Rendered",
-    "is_blocks",
-    "observation",
-    "render_blocks",
-    "restore_result",
-    "result_schema_of",
-    "result_text",
-]
-
-
 Rendered = tuple[str, list[dict[str, Any]]]
 """A text, and image blocks."""
 

@@ -32,22 +32,6 @@ from crewgraph.text import model_name, shorten
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.results import result_schema_of, result_text
 
-__all__ = [
-    "DOCSTRINGS_REMOVED",
-    "CrewStructuredTool",
-    "InvalidArguments",
-    "UsageCounted",
-    "UsageLimitReached",
-    "check_parameters",
-    "checked_arguments",
-    "claim_use",
-    "find_tool",
-    "keyword_names",
-    "prompt_text",
-    "tool_spec",
-]
-
-
 _T = TypeVar("_T")
 
 DOCSTRINGS_REMOVED = " Python runs with `-OO`, which removes docstrings: use `-O`." if sys.flags.optimize > 1 else ""

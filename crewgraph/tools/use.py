@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 
-__all__ = ["GuardedTool", "Outcome", "unknown_tool_message"]
-
 _log = redacted_logger("crewgraph.tools")
 _MESSAGE_LIMIT = 2000
 """Maximum number of characters of an exception message that the model sees."""

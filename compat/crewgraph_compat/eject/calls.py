@@ -23,8 +23,6 @@ from crewgraph_compat.eject.user_code.module import UserModule
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import snake_case
 
-__all__ = ["CrewCalls"]
-
 _METHOD_NAMES = ("kickoff", "kickoff_async", "akickoff", "kickoff_for_each")
 _DEFINITIONS = (BaseAgentDefinition, TaskDefinition, CrewDefinition, BaseLLM, BaseTool, FlowDefinition)
 _TEXTS = frozenset({"description", "expected_output", "role", "goal", "backstory", "output_file"})

@@ -21,9 +21,6 @@ from crewgraph_compat.eject.user_code.module import is_installed_package
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line
 
-__all__ = ["EjectedProgram", "eject_program", "format_program"]
-
-
 _RULES = "E,F,I,B,UP,D,C90,PLR0915,PLC0415,BLE001,S110,T201,SIM,RET,RUF022,RUF100,PGH003,ANN"
 """The lint rules that a program follows."""
 

@@ -17,17 +17,6 @@ from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import default_llm, llm_from_name
 from crewgraph.overrides import override_of
 
-__all__ = [
-    "CannotEject",
-    "Refusals",
-    "has_memory",
-    "refuse_agent",
-    "refuse_crew",
-    "refuse_flow",
-    "refuse_hooks",
-    "refuse_task",
-]
-
 
 class CannotEject(CompileError):
     """Parts of a crew or flow have no LangGraph translation; the message lists all of them with the reasons."""

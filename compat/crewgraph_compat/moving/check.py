@@ -37,8 +37,6 @@ from crewgraph_compat.moving.reading.returned import (
 from crewgraph_compat.moving.reading.types import Imports, OwnClass
 from crewgraph_compat.moving.states import FeatureState, Support, feature_state
 
-__all__ = ["SCHEMA", "CheckResult", "CheckedFeature", "UnreadableFile", "check_project"]
-
 SCHEMA = 1
 """Version of the data returned by `CheckResult.as_data`; raised when a key changes its meaning or is removed."""
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from crewgraph_compat.moving.features import Feature, FeatureKind, crewgraph_class
 
-__all__ = ["BehaviourDifference", "DifferenceKind", "differences_of"]
-
 _WORDS = ("row", "theirs", "here", "to_do")
 _LINK = re.compile(r"\[([^\[\]]++)\]\([^()\[]++\)")
 

@@ -13,17 +13,6 @@ from pydantic import BaseModel
 
 from crewgraph.annotations import annotations_of
 
-__all__ = [
-    "Feature",
-    "FeatureKind",
-    "Use",
-    "accepted_keywords",
-    "accepts_any_keyword",
-    "crewgraph_class",
-    "is_former_keyword",
-    "known_attributes",
-]
-
 
 class FeatureKind(StrEnum):
     """The kinds of features."""

@@ -30,8 +30,6 @@ from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
 from crewgraph_compat.moving.rewriting.program import rewrite_program
 from crewgraph_compat.moving.rewriting.tree import MigrationNote
 
-__all__ = ["Migration", "RewrittenFile", "plan_migration"]
-
 _COMMAND = re.compile(
     r"""(?<![\w.@/-])(?:crewai["']?[\s,]+["']?(?:run|install|create|train|test|replay|chat|flow|reset-memories|log-tasks-outputs|update|version|deploy|login)\b)"""
 )

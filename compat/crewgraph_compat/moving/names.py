@@ -8,26 +8,6 @@ from typing import Any
 
 from crewgraph_compat.surface.names import MODULES, own_target, target, targets_named
 
-__all__ = [
-    "ATTRIBUTES",
-    "FULL_OUTPUT",
-    "KEYWORDS",
-    "OF_TEXTS",
-    "OUTPUTS",
-    "RENAMED",
-    "TAKING_TEXTS",
-    "WITHOUT_EFFECT",
-    "ResolvedName",
-    "import_location",
-    "import_target",
-    "is_module",
-    "module_location",
-    "replacement_of",
-    "resolve_moved_name",
-    "resolve_name",
-]
-
-
 _PUBLIC = (
     "crewgraph.tools",
     "crewgraph.flow",

@@ -8,8 +8,6 @@ from crewgraph_compat.moving.differences import BehaviourDifference, DifferenceK
 from crewgraph_compat.moving.features import Use
 from crewgraph_compat.moving.states import Support
 
-__all__ = ["report"]
-
 _SHOWN = 3
 """Number of locations listed per feature unless all of them are requested."""
 

@@ -24,8 +24,6 @@ from crewgraph_compat.moving.reading.types import INSTRUMENTOR, MAY_STREAM
 from crewgraph_compat.surface.missing import missing_module_message, missing_name_message
 from crewgraph_compat.surface.names import MODULES
 
-__all__ = ["FeatureState", "Support", "feature_state"]
-
 _TOOLS = (
     "`crewai_tools` imports crewai: run the program with `crewgraph run`, or call `crewgraph_compat.install()` first"
 )

@@ -4,8 +4,6 @@ from pydantic import ConfigDict
 
 from crewgraph.contrib.a2a.config import ServedAgent
 
-__all__ = ["A2AServerConfig"]
-
 
 class A2AServerConfig(ServedAgent):
     """The card and endpoints an agent would be served with. An agent behaves the same with or without it."""

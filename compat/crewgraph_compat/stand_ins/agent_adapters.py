@@ -19,16 +19,6 @@ from crewgraph.tools.langchain import as_langchain_tool
 if TYPE_CHECKING:
     from crewgraph.task import Task
 
-__all__ = [
-    "BaseAgentAdapter",
-    "BaseConverterAdapter",
-    "BaseToolAdapter",
-    "LangGraphAgentAdapter",
-    "LangGraphConverterAdapter",
-    "LangGraphToolAdapter",
-    "OpenAIAgentAdapter",
-]
-
 
 class BaseAgentAdapter(BaseAgent, ABC):
     """Base class of adapters that bring another framework's agents into a crew.

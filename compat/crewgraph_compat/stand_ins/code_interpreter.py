@@ -6,8 +6,6 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from crewgraph.tools.code import CodeInterpreterTool as _Ours
 
-__all__ = ["CodeInterpreterSchema", "CodeInterpreterTool"]
-
 
 class CodeInterpreterSchema(BaseModel):
     """The arguments of the tool."""

@@ -7,8 +7,6 @@ from crewgraph.compiler.agent.human_review import ask_at_terminal
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-__all__ = ["RESET", "ColoredText", "ConsoleProvider", "Printer", "PrinterColor"]
-
 
 PrinterColor = Literal[
     "purple",

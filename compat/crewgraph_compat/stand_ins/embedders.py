@@ -7,8 +7,6 @@ from typing_extensions import TypedDict  # pydantic reads no other one before Py
 
 from crewgraph.storage.vectors.resolve import embedder_of
 
-__all__ = ["CustomEmbeddingFunction", "EmbeddingFunction", "ProviderSpec", "build_embedder"]
-
 _KEYS = ("provider", "config")
 _Texts = TypeVar("_Texts", contravariant=True)
 

@@ -6,31 +6,6 @@ from crewgraph.events.a2a import A2AEventBase
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import EventBus, event_bus
 
-__all__ = [
-    "A2AContentTypeNegotiatedEvent",
-    "A2AContextCompletedEvent",
-    "A2AContextCreatedEvent",
-    "A2AContextExpiredEvent",
-    "A2AContextIdleEvent",
-    "A2AContextPrunedEvent",
-    "A2AParallelDelegationCompletedEvent",
-    "A2AParallelDelegationStartedEvent",
-    "A2APushNotificationReceivedEvent",
-    "A2APushNotificationSentEvent",
-    "A2AServerTaskCanceledEvent",
-    "A2AServerTaskCompletedEvent",
-    "A2AServerTaskFailedEvent",
-    "A2AServerTaskStartedEvent",
-    "A2ATransportNegotiatedEvent",
-    "AgentEvaluationCompletedEvent",
-    "AgentEvaluationFailedEvent",
-    "AgentEvaluationStartedEvent",
-    "CrewAIEventsBus",
-    "MCPConfigFetchFailedEvent",
-    "TaskEvaluationEvent",
-    "Telemetry",
-]
-
 
 class _BusType(type):
     """Makes the constructor of a class return the bus of the process."""

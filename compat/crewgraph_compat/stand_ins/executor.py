@@ -19,8 +19,6 @@ from crewgraph.prompts.book import default_book
 from crewgraph.runtime.agent.standalone import next_answer_program
 from crewgraph.text import slug
 
-__all__ = ["CrewAgentExecutor"]
-
 _PLACEHOLDERS = ("input", "tool_names", "tools")
 
 

@@ -9,8 +9,6 @@ from typing import Final
 from crewgraph.disk import private_file
 from crewgraph.settings import storage_dir
 
-__all__ = ["KNOWLEDGE_DIRECTORY", "db_storage_path", "lock"]
-
 KNOWLEDGE_DIRECTORY: Final = "knowledge"
 """The folder of knowledge files."""
 

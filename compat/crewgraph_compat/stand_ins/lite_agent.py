@@ -15,8 +15,6 @@ from crewgraph.tools.failure import ToolFailureRecord
 if TYPE_CHECKING:
     from crewgraph.core.messages import Message
 
-__all__ = ["LiteAgent"]
-
 
 class LiteAgent(Agent):
     """An agent for conversations: `LiteAgent(...).kickoff("...")`. Any `Agent` does the same."""

@@ -8,8 +8,6 @@ from crewgraph.schema import from_json_schema
 from crewgraph.tools.mcp.server import parse_reference
 from crewgraph.tools.mcp.tool import MCPTool
 
-__all__ = ["MCPToolWrapper"]
-
 
 class MCPToolWrapper(MCPTool):
     """A tool of an MCP server over HTTP, described explicitly; `Agent(mcps=[...])` discovers a server's tools.

@@ -6,8 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["LLMMessage", "TokenCalcHandler", "TokenProcess"]
-
 
 class LLMMessage(TypedDict):
     """A message of a conversation, in the form of OpenAI's protocol."""

@@ -7,8 +7,6 @@ from pydantic import BaseModel, Field
 from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT
 
-__all__ = ["Prompts", "StandardPromptResult", "SystemPromptResult"]
-
 
 class StandardPromptResult(BaseModel):
     """A prompt in a single text; it can also be read like a dict."""

@@ -10,8 +10,6 @@ from pydantic import BaseModel, BeforeValidator, PlainSerializer, WithJsonSchema
 from crewgraph.schema import from_json_schema
 from crewgraph.text import model_name
 
-__all__ = ["SerializableCallable", "create_model_from_schema", "sanitize_tool_name"]
-
 sanitize_tool_name = model_name
 """The name under which models see a tool."""
 

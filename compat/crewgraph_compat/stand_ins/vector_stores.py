@@ -19,17 +19,6 @@ from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 from crewgraph.storage.vectors.embedder import NamedEmbedder
 from crewgraph.storage.vectors.resolve import embedder_of
 
-__all__ = [
-    "BaseClient",
-    "BaseRagConfig",
-    "BaseRecord",
-    "ChromaDBConfig",
-    "QdrantConfig",
-    "RagConfigType",
-    "create_client",
-    "get_rag_client",
-]
-
 _FILE = "rag.db"
 _MEMORY = ":memory:"
 _SERVER = ("url", "host", "location", "chroma_server_host")

@@ -1,7 +1,5 @@
 """Why crewgraph lacks modules and names of CrewAI, and what to use instead."""
 
-__all__ = ["ABSENT", "reason"]
-
 _COMMANDS = "It implements CrewAI's own commands; `crewgraph --help` lists crewgraph's."
 _ENGINE = "It is part of CrewAI's flow engine; crewgraph compiles a flow to a LangGraph graph: `flow.compile()`."
 _EVALUATION = "Evaluate a crew with `crew.test(...)`, or with LangSmith's `evaluate()` and the crew as its target."

@@ -13,8 +13,6 @@ from crewgraph.deprecations import warn_deprecated
 from crewgraph_compat.surface.missing import missing_name_message
 from crewgraph_compat.surface.names import MODULES, names_of, own_target, target
 
-__all__ = ["Facade", "FacadeLoader", "is_named_in_an_import"]
-
 _importing = RLock()
 
 _FORMER_PACKAGES: dict[str, str] = {"crewai.utilities.events": "crewai.events"}

@@ -11,8 +11,6 @@ from typing import Any
 from crewgraph_compat.surface.facade import is_named_in_an_import
 from crewgraph_compat.surface.names import exports
 
-__all__ = ["FILES", "FilesFinder", "is_stand_in"]
-
 FILES = "crewai_files"
 """The name of the replaced package."""
 

@@ -15,8 +15,6 @@ from crewgraph_compat.surface.missing import missing_module_message
 from crewgraph_compat.surface.names import MODULES
 from crewgraph_compat.surface.version import CREWAI_VERSION
 
-__all__ = ["ROOT", "Finder"]
-
 ROOT = "crewai"
 """The name of the replaced package."""
 

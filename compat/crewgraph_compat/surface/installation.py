@@ -13,9 +13,6 @@ from crewgraph_compat.surface.files_package import FilesFinder, is_stand_in
 from crewgraph_compat.surface.finder import ROOT, Finder
 from crewgraph_compat.tools_package.finder import TOOLS, ToolsFinder
 
-__all__ = ["CrewaiImported", "install", "installed", "is_installed", "uninstall"]
-
-
 _NEW_PROCESSES = str(Path(__file__).parent.parent / "new_processes")
 """The folder with the `crewai` that interpreters import which multiprocessing starts."""
 

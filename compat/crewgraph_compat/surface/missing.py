@@ -5,8 +5,6 @@ import difflib
 from crewgraph_compat.surface.absent import reason
 from crewgraph_compat.surface.names import MODULES, modules_with, names_of
 
-__all__ = ["missing_module_message", "missing_name_message"]
-
 _FIRST = ("crewai", "crewai.tools", "crewai.events")
 _WAY_OUT = "If the program depends on it, run it with crewai itself."
 

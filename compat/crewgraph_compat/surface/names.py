@@ -7,8 +7,6 @@ from pathlib import Path
 
 from crewgraph_compat.surface.table import EXPORTED, HOMES, IMPORTING, RENAMED
 
-__all__ = ["MODULES", "exports", "modules_with", "names_of", "own_target", "target", "targets_named"]
-
 _NAME = re.compile(r'"(\w+)"')
 
 

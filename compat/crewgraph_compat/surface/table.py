@@ -4,8 +4,6 @@ A name of a module of CrewAI is the one that a module of crewgraph in its row li
 differently are in `RENAMED`.
 """
 
-__all__ = ["EXPORTED", "HOMES", "IMPORTING", "RENAMED"]
-
 _EVENTS = (
     "crewgraph.events.base crewgraph.events.a2a crewgraph.events.agent "
     "crewgraph.events.checkpoint crewgraph.events.crew crewgraph.events.flow "

@@ -1,10 +1,5 @@
 """The value of `crewai.__version__`."""
 
-__all__ = [
-    "CREWAI_VERSION",
-    "get_crewai_version",
-]
-
 CREWAI_VERSION = "1.15.30"
 """The crewai release whose names and behaviour are followed; three plain numbers, because programs compare it."""
 

@@ -13,9 +13,6 @@ from crewgraph_compat.surface.facade import is_named_in_an_import
 from crewgraph_compat.tools_package.loader import ToolsLoader, install_hint
 from crewgraph_compat.tools_package.old_names import OLD_NAMES, resolve_old_name
 
-__all__ = ["REPLACED", "TOOLS", "MissingLoader", "ReplacedLoader", "ToolsFinder", "missing_tools_message"]
-
-
 REPLACED = {
     # The former location of the base class.
     "crewai_tools.tools.base_tool": "crewgraph.tools.base",

@@ -8,8 +8,6 @@ from pydantic_core import core_schema
 
 from crewgraph.errors import MissingExtra
 
-__all__ = ["MissingPackage"]
-
 
 class MissingPackage:
     """A missing package or a name in it; it can be imported and used in annotations, but not called."""

@@ -7,8 +7,6 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any
 
-__all__ = ["ToolsLoader", "install_hint"]
-
 
 def install_hint() -> str:
     """Return a sentence with the command that installs crewai_tools."""

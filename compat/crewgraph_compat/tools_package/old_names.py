@@ -9,9 +9,6 @@ from typing import Any
 from crewgraph.deprecations import warn_deprecated
 from crewgraph_compat.surface.facade import is_named_in_an_import
 
-__all__ = ["OLD_NAMES", "accept_old_config", "add_old_names", "resolve_old_name", "translate_config"]
-
-
 OLD_NAMES = {
     "BaseTool": ("crewgraph.tools.base", "`from crewai.tools import BaseTool`"),
     "CodeInterpreterTool": (

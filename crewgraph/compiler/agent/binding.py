@@ -25,17 +25,6 @@ from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.injected import InjectionFailed
 from crewgraph.tools.use import GuardedTool
 
-__all__ = [
-    "AgentBinding",
-    "bind_agent",
-    "capability_tools",
-    "check_external_resources",
-    "granted_tools",
-    "guarded_tools",
-    "has_knowledge",
-    "may_have_executor",
-]
-
 _PASSING = (InjectionFailed, JournalError)
 """What ends the task where a tool raises it: no model can do anything about it."""
 

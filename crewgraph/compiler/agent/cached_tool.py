@@ -26,8 +26,6 @@ from crewgraph.tracebacks import raised_by_signal
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["CachedTool", "with_cache"]
-
 
 _log = redacted_logger("crewgraph.tools")
 

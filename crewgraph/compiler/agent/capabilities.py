@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from crewgraph.compiler.agent.event_tool import EventTool
     from crewgraph.tools.mcp.server import ServerReference
 
-__all__ = ["Capability", "MCPServers", "capabilities_key", "capabilities_of", "fetches_tools"]
-
 
 class Capability(Protocol):
     """What a field of an agent, or of its crew, adds to the agent's tools, prompt and work.

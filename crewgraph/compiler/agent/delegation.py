@@ -22,8 +22,6 @@ from crewgraph.tools.use import Outcome as Done
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
-__all__ = ["Delegation", "DelegationTeam", "hook"]
-
 
 _RECOVERABLE = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
 """Failures of a coworker that the delegating agent can react to; all others end the run, to be resumed later."""

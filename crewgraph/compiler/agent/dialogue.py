@@ -13,9 +13,6 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
-__all__ = ["Condenser", "Dialogue", "is_refused", "is_too_long", "is_unfinished"]
-
-
 _MIN_LENGTH = 200
 """In characters; shorter texts are not condensed."""
 

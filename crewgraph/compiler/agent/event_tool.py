@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 
-__all__ = ["EventTool", "FailingTool", "HookedToolUse", "ToolHooks", "TracedResult"]
-
-
 @dataclass(frozen=True)
 class FailingTool:
     """A tool that failed for an agent.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from crewgraph.definitions.agent.output import LiteAgentOutput
     from crewgraph.events.knowledge import KnowledgeEventBase
 
-__all__ = ["AgentReport", "KickoffReport", "KnowledgeReport"]
-
 
 _log = redacted_logger("crewgraph")
 

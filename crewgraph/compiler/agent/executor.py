@@ -41,8 +41,6 @@ from crewgraph.overrides import override_of
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 from crewgraph.tools.arguments import Refusal
 
-__all__ = ["Executor", "UsageCallback", "create_executor", "executor_of", "run_executor"]
-
 
 class UsageCallback(BaseCallbackHandler):
     """Counts the requests of all models called with `config`, and stops those that exceed a budget.

@@ -27,23 +27,6 @@ from crewgraph.schema import PlainMapping
 from crewgraph.scoped import give_back
 from crewgraph.text import printable
 
-__all__ = [
-    "AsyncExecutorContext",
-    "ExecutorContext",
-    "HumanInputProvider",
-    "SyncHumanInputProvider",
-    "ask_at_terminal",
-    "configured_provider",
-    "get_provider",
-    "has_input",
-    "has_lines",
-    "has_terminal",
-    "read_line",
-    "reset_provider",
-    "set_provider",
-]
-
-
 _CHUNK = 4096
 
 _terminal_lock = threading.Lock()

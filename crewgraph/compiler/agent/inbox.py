@@ -11,19 +11,6 @@ from typing import Any
 
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
 
-__all__ = [
-    "IGNORE",
-    "NO",
-    "YES",
-    "decisions_in",
-    "decisions_of",
-    "inbox_fields",
-    "inbox_payload",
-    "of_front_end",
-    "parse_verdict",
-    "read_inbox_reply",
-]
-
 
 def inbox_fields(text: str, tool: str | None, args: Mapping[str, object] | None, answer: str | None) -> PlainDict:
     """Return what inboxes read of a question.

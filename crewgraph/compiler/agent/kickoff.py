@@ -33,9 +33,6 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
-__all__ = ["continue_body", "kickoff_body"]
-
-
 _RECALLED = 20
 """How many records of a unified memory go into the prompt."""
 

@@ -27,14 +27,6 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
-__all__ = [
-    "KnowledgeQuery",
-    "knowledge_of",
-    "load_knowledge",
-    "load_knowledge_once",
-    "query_knowledge",
-]
-
 
 def knowledge_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> tuple[object, object]:
     """Return the knowledge of an agent, and that of its crew; None where there is none."""

@@ -26,8 +26,6 @@ from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem, extract
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict, PlainMapping, model_outline
 
-__all__ = ["Assessment", "MemoryFailed", "Recollection", "assess_output", "extract_memories", "save_extracted"]
-
 
 class _Entity(BaseModel):
     name: str

@@ -16,17 +16,6 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict
 
-__all__ = [
-    "Memories",
-    "MemoryUser",
-    "check_memories",
-    "crew_memories",
-    "is_builtin",
-    "memories_of",
-    "save_memory",
-    "search_memories",
-]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Memories:

@@ -32,20 +32,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 
-__all__ = [
-    "ModelCache",
-    "RateLimitedModel",
-    "builtin_cache_handler",
-    "configured_cache_handler",
-    "configured_model_of",
-    "controllers_of",
-    "first_llm",
-    "isolated_tool_cache",
-    "llm_of",
-    "model_of",
-]
-
-
 # Not attributes of the definitions: a copy of a definition must start without them.
 _controllers: WeakKeyDictionary[BaseAgentDefinition | CrewDefinition, RPMController] = WeakKeyDictionary()
 _handlers: WeakKeyDictionary[BaseAgentDefinition | CrewDefinition | Meter, CacheHandler] = WeakKeyDictionary()

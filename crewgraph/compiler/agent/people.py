@@ -21,9 +21,6 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["APPROVAL", "FEEDBACK", "Asker", "Reviewer", "feedback_on"]
-
-
 FEEDBACK = "feedback"
 """The kind of a question about an answer."""
 

@@ -40,8 +40,6 @@ from crewgraph.prompts.book import Book, fill_placeholders
 from crewgraph.schema import PlainDict, PlainMapping, model_outline
 from crewgraph.text import extract_json, shorten
 
-__all__ = ["AgentPlan", "PlanExecution", "PlanOutcome", "Planner", "make_plan", "plan_notes"]
-
 _DEFAULT_ATTEMPTS = 10
 """The maximum number of plans if none is set."""
 

@@ -17,18 +17,6 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.prompts.book import Book, fill_placeholders
 from crewgraph.schema import model_outline
 
-__all__ = [
-    "NO_FILES",
-    "AgentConversation",
-    "AvailableFiles",
-    "Opening",
-    "agent_system_prompt",
-    "last_question",
-    "prompt_messages",
-    "task_prompt",
-    "with_rejection",
-]
-
 
 def task_prompt(task: TaskDefinition, briefing: Briefing, book: Book, notes: tuple[str, ...] = ()) -> str:
     """Return the prompt of a task, without its context."""

@@ -16,21 +16,6 @@ from crewgraph.errors import OutputInvalid
 from crewgraph.schema import PlainDict, is_list, is_object
 from crewgraph.text import extract_json
 
-__all__ = [
-    "FINAL_ANSWER_ACTION",
-    "Action",
-    "Actions",
-    "FinalAnswer",
-    "Malformed",
-    "OutputParserError",
-    "calls_in_text",
-    "final_text",
-    "parse",
-    "parse_reply",
-    "reply_text",
-    "written_calls",
-]
-
 
 def _label_pattern(words: str) -> re.Pattern[str]:
     """Return the pattern of a label at the start of a line, with the markup around its words.

@@ -77,21 +77,6 @@ from crewgraph.tools.adapt import tool_message, with_call
 from crewgraph.tools.arguments import Refusal, refuse_unknown
 from crewgraph.tools.structured import prompt_text
 
-__all__ = [
-    "ReActContext",
-    "RequestedCall",
-    "discard_result",
-    "react_loop",
-    "repair_arguments",
-    "request_reply",
-    "result_id",
-    "result_number",
-    "run_step_callback",
-    "run_tools",
-    "shown_outcome",
-]
-
-
 _log = redacted_logger("crewgraph")
 
 _NOT_AS_SAID = "With these, the call has other arguments than were written: converted, or by defaults or hooks."

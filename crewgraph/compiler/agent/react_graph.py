@@ -19,9 +19,6 @@ from crewgraph.llm.usage import langchain_usage
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 
-__all__ = ["as_arguments", "react_graph", "read_conversation"]
-
-
 _FINAL = "final"
 
 

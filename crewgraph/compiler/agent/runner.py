@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from crewgraph.compiler.agent.memory import Recollection
     from crewgraph.compiler.agent.plan import AgentPlan, PlanExecution, Planner, PlanOutcome
 
-__all__ = ["AgentRunner", "Refused", "event_tools", "memory_tools"]
-
 
 Refused = tuple[str, str]
 """An earlier attempt, and why it was refused."""

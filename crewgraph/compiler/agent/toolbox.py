@@ -23,21 +23,6 @@ from crewgraph.tools.results import observation
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
-__all__ = [
-    "SEEN",
-    "CheckedArguments",
-    "PreparedCall",
-    "PreparedTool",
-    "ResultReader",
-    "ToolOutcome",
-    "Toolbox",
-    "command_outcome",
-    "longest_result",
-    "obey_commands",
-    "refuse_commands",
-]
-
-
 SEEN = "crewgraph-"
 """The beginning of the ids of the messages that tools read as those of the agent's conversation."""
 

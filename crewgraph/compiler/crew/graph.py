@@ -27,18 +27,6 @@ from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CompileError, DefinitionChanged
 from crewgraph.schema import Metadata, PlainMapping
 
-__all__ = [
-    "Granularity",
-    "TaskNode",
-    "check_continues",
-    "crew_graph",
-    "node_task",
-    "parallel_group",
-    "task_metadata",
-    "wire_sequential",
-]
-
-
 _State = dict[str, Any]
 _MAX_OWN_SCHEMA = 8
 _ALL = "*"

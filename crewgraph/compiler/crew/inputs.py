@@ -17,8 +17,6 @@ from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.errors import MissingInput, RunError
 from crewgraph.schema import PlainDict, PlainMapping, fault_text, is_mapping
 
-__all__ = ["CrewInput", "CrewRunContext", "crew_input", "plain_inputs", "read_context"]
-
 _TASK_FIELDS = ("description", "expected_output", "output_file")
 _AGENT_FIELDS = ("role", "goal", "backstory")
 

@@ -9,8 +9,6 @@ from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError
 
-__all__ = ["colleagues", "manager_of", "worker_of"]
-
 
 def worker_of(crew: CrewDefinition, task: TaskDefinition) -> BaseAgentDefinition:
     """Return the agent that works on a task of a crew.

@@ -38,9 +38,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back, scoped
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
-__all__ = ["MeteredGraph", "RunMeter", "check_budgets", "check_prices", "metered", "unknown_price"]
-
-
 _MAX_LISTED = 5
 
 

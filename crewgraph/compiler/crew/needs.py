@@ -11,8 +11,6 @@ from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition, agents_of
 from crewgraph.definitions.task.guardrail import ModelGuardrail, model_guardrail
 
-__all__ = ["Needs", "needs_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:

@@ -31,9 +31,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
-__all__ = ["crew_plan_body", "crew_plan_key", "planning_binding"]
-
-
 _log = redacted_logger("crewgraph")
 
 

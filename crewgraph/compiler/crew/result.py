@@ -28,16 +28,6 @@ from crewgraph.llm.capabilities import refuses
 from crewgraph.llm.usage import langchain_usage
 from crewgraph.schema import PlainMapping, is_mapping
 
-__all__ = [
-    "as_declared",
-    "check_blocks",
-    "conversation_placeholder",
-    "last_human_message",
-    "result_channels",
-    "with_last_message",
-    "write_result",
-]
-
 
 def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, object]) -> str | None:
     """Return the placeholder that takes the last message of a conversation; None if the crew takes part in none.

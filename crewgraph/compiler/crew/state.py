@@ -8,20 +8,6 @@ from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
 
-__all__ = [
-    "CONVERSATION",
-    "INPUTS",
-    "MESSAGE",
-    "MESSAGES",
-    "MESSAGES_SCHEMA",
-    "OUTPUT",
-    "PLANNING",
-    "TASK",
-    "UPDATES",
-    "schema",
-]
-
-
 INPUTS = "inputs"
 """The channel of a crew's inputs."""
 

@@ -19,19 +19,6 @@ from crewgraph.definitions.flow.method import Condition, is_met, label_of
 from crewgraph.errors import FlowLoopError
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "Execution",
-    "FollowUp",
-    "FollowUps",
-    "GraphState",
-    "GraphUpdate",
-    "Progress",
-    "check_calls",
-    "initial_progress",
-    "labels_of",
-    "next_progress",
-]
-
 GraphState: TypeAlias = Mapping[str, Any]
 """The state of a flow's graph, by channel."""
 

@@ -37,20 +37,6 @@ from crewgraph.prompts.book import default_book
 from crewgraph.schema import Metadata, PlainDict, PlainMapping, is_mapping, is_object
 from crewgraph.scoped import scoped
 
-__all__ = [
-    "answer_to",
-    "answers_of_inbox",
-    "ask_person",
-    "flow_inbox_fields",
-    "interrupts",
-    "parked_questions",
-    "pending_feedback",
-    "request_feedback",
-    "restore_question",
-    "takes_anything",
-]
-
-
 _INTERRUPT = ":interrupt"
 """Separates execution id and number in the ids of questions asked with LangGraph's `interrupt`."""
 

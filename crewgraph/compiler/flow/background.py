@@ -14,9 +14,6 @@ from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.bridge import acall, call, outcome_of, outlasting, serving, start_in_thread
 from crewgraph.core.operations import Do, Operation
 
-__all__ = ["GRACE", "Begin", "StartingTurn", "Work", "backend_call", "called", "end_all", "settle", "wait_for_any"]
-
-
 GRACE = 5.0
 """Seconds to wait for methods that cannot be cancelled after another one has failed."""
 

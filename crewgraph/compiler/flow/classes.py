@@ -15,8 +15,6 @@ from crewgraph.compiler.flow.record import RESERVED
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.errors import StorageError
 
-__all__ = ["Classes", "classes_of"]
-
 
 class Classes(Mapping[str, type[object]]):
     """Classes by their names in checkpoints.

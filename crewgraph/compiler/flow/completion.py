@@ -14,19 +14,6 @@ from crewgraph.compiler.flow.record import TAG, VALUE
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.schema import PlainMapping
 
-__all__ = [
-    "Completion",
-    "Done",
-    "enclosing_thread",
-    "extra_updates",
-    "forked_values",
-    "is_feedback",
-    "method_of",
-    "of_run",
-    "threads_of",
-]
-
-
 _FEEDBACK = HumanFeedbackResult.__qualname__
 
 Done = tuple[str, list[str], object]

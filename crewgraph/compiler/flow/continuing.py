@@ -19,8 +19,6 @@ from crewgraph.definitions.flow.feedback import label_value
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import DefinitionChanged
 
-__all__ = ["check_flow_continues"]
-
 _FORGOTTEN = "has earlier steps that are not stored any more (`keep_history`), so that what is left to do is not known"
 
 

@@ -39,18 +39,6 @@ from crewgraph.llm.current_call import CALL, CurrentCall
 from crewgraph.scoped import scoped
 from crewgraph.text import suggestion
 
-__all__ = [
-    "HookedMethod",
-    "atraced_method",
-    "execution_arguments",
-    "execution_work",
-    "input_names",
-    "method_arguments",
-    "traced_method",
-    "unknown_inputs",
-]
-
-
 _PAYLOAD = "crewai_trigger_payload"
 """The input with the trigger payload; it fills the parameter of this name of start methods."""
 

@@ -55,8 +55,6 @@ from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
-__all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "draw_graph", "edges_of"]
-
 
 def edges_of(plan: TriggerPlan) -> Iterator[tuple[str, str, str | None]]:
     """The edges of a flow: source, target and label, if any."""

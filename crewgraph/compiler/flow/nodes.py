@@ -33,9 +33,6 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.pregel import OWN_KEY, RESUMING, answers_of
 from crewgraph.errors import RunError
 
-__all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "WaitNode"]
-
-
 RUN = f"{OWN_KEY}flow_run"
 """The key of a flow's run in the config of its nodes."""
 

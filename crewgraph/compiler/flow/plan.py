@@ -8,8 +8,6 @@ from crewgraph.core.digests import digest
 from crewgraph.definitions.flow.definition import FlowTopology, plain_condition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition, events_of, labels_in_code
 
-__all__ = ["TriggerPlan"]
-
 
 @dataclass(frozen=True)
 class TriggerPlan:

@@ -20,9 +20,6 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.schema import fault_text
 
-__all__ = ["RESERVED", "TAG", "VALUE", "from_record", "is_text", "to_record"]
-
-
 TAG = "$type"
 """The key under which plain data name their class."""
 

@@ -29,8 +29,6 @@ from crewgraph.events.flow import (
 from crewgraph.events.lineage import LINEAGE, last_event, restored_lineage
 from crewgraph.events.stream_context import LISTENING, publish_stream_event
 
-__all__ = ["CopiedState", "FlowReport", "copied", "emit_flow_event", "question_of"]
-
 _Fields = Callable[[], Mapping[str, Any]]
 """The fields of an event, computed only if there is a listener."""
 

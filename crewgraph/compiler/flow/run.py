@@ -30,8 +30,6 @@ from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["FlowRun"]
-
 _MANY_EXECUTIONS = 64
 """Number of lineages kept for ended executions, whose events may still arrive."""
 

@@ -10,7 +10,6 @@ from crewgraph.schema import PlainDict
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.run import FlowRun
 
-__all__ = ["INSIDE", "RUNNING", "Parked", "Running"]
 
 INSIDE = ":inside-"
 """Separates execution id and LangGraph's id in the ids of questions asked by a run inside the method."""

@@ -14,8 +14,6 @@ from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainDict
 from crewgraph.text import printable_line, storable_id
 
-__all__ = ["backend_of_states", "backends_of", "load_state", "save_pending", "save_state", "take_pending"]
-
 
 def backends_of(flow: "FlowDefinition") -> list[Any]:
     """The persistence backends of a flow, its class and its methods."""

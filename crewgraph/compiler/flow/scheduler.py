@@ -19,8 +19,6 @@ from crewgraph.core.cancellation import RunAbandoned, check_cancelled
 from crewgraph.core.operations import Program
 from crewgraph.errors import RunError
 
-__all__ = ["Ended", "MethodEnd", "retry_save", "run_alone", "start_all", "wait_for_first"]
-
 
 class MethodEnd(NamedTuple):
     """Executions that have ended."""

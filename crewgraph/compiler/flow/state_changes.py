@@ -17,9 +17,6 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
 
-__all__ = ["ANEW", "DELETED", "CommittedState", "apply_changes"]
-
-
 ANEW = "$anew"
 DELETED = "$gone"
 

@@ -23,15 +23,6 @@ from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, label_value, output_value
 
-__all__ = [
-    "answer_update",
-    "complete",
-    "finish_update",
-    "park_update",
-    "question_update",
-    "result_update",
-]
-
 
 def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> Program[tuple[Progress, Completion]]:
     """Return the progress after some executions have ended, and their completions."""

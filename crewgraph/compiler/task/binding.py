@@ -28,19 +28,6 @@ from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
 
-__all__ = [
-    "NO_TRAINING_DATA",
-    "TaskBinding",
-    "TrainingData",
-    "bind_delegated_task",
-    "bind_tasks",
-    "context_outputs",
-    "crew_graph_key",
-    "single_binding",
-    "training_data_of",
-]
-
-
 _DIVIDER = "\n\n----------\n\n"
 _FILE = "trained_agents_data.json"
 """The file in the working directory that is read where no other is configured."""

@@ -37,9 +37,6 @@ from crewgraph.overrides import override_of, overrides_any
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
-__all__ = ["HookedTask", "answer_body", "plan_body", "skipped_output", "task_body", "task_body_without_override"]
-
-
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
 

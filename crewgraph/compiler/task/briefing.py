@@ -26,9 +26,6 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
 
-__all__ = ["ONGOING", "TRIGGER", "Briefing", "OngoingTask", "briefing_of", "standalone_briefing"]
-
-
 TRIGGER = "crewai_trigger_payload"
 """The input with the payload of the event that triggered the run."""
 

@@ -20,8 +20,6 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
-__all__ = ["TaskReport", "record_output", "record_task_note"]
-
 
 def record_task_note(slug: str, messages: list[dict[str, object]]) -> None:
     """Note that a task is done."""

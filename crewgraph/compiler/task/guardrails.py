@@ -26,9 +26,6 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.text import shorten
 
-__all__ = ["Attempt", "GuardrailObserver", "Guards", "Judgeable", "Verdict", "apply_guardrails", "judge_output"]
-
-
 Verdict = dict[str, Any]
 """A verdict as plain data: accepted, text, output, error."""
 

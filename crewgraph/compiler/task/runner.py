@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from crewgraph.compiler.agent.event_tool import EventTool
     from crewgraph.compiler.agent.plan import AgentPlan
 
-__all__ = ["TaskRunner"]
-
 
 class TaskRunner:
     """An agent working on a task: its loop (`agent`), with what belongs to the task around it.

@@ -19,9 +19,6 @@ from crewgraph.core.steps import PENDING, STEPS, StepNode, Stepper
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.claims.owned_graph import OwnedGraph
 
-__all__ = ["STAGES", "step_graph"]
-
-
 _ROUTES = {
     "model": ("tools", "guardrail", "finish"),
     "tools": ("model", "guardrail", "finish"),

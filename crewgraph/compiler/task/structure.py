@@ -23,18 +23,6 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, model_outline
 
-__all__ = [
-    "UNSTRUCTURED",
-    "Converters",
-    "Structured",
-    "StructuredReply",
-    "convert_text",
-    "request_structured",
-    "structure_output",
-    "structured",
-]
-
-
 _ATTEMPTS = 3
 
 

@@ -19,8 +19,6 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
-__all__ = ["apply_feedback", "round_of", "summarize_feedback", "training_notes"]
-
 
 def round_of(assignment: TaskBinding) -> TrainingRound | None:
     """Return the round a task is part of; None where no agent is trained, or another crew's."""

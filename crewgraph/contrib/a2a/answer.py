@@ -4,8 +4,6 @@ from typing import TypedDict
 
 from crewgraph.schema import PlainDict
 
-__all__ = ["ASKS_BACK", "SETTLED", "RemoteAnswer", "is_final", "reply_message"]
-
 ASKS_BACK = frozenset({"auth-required", "input-required"})
 """Task states in which a remote agent waits for a message."""
 

@@ -19,17 +19,6 @@ from crewgraph.schema import PlainDict
 if TYPE_CHECKING:
     import httpx
 
-__all__ = [
-    "APIKeyAuth",
-    "BearerTokenAuth",
-    "ClientAuthScheme",
-    "HTTPBasicAuth",
-    "HTTPDigestAuth",
-    "OAuth2AuthorizationCode",
-    "OAuth2ClientCredentials",
-    "TLSConfig",
-]
-
 
 class TLSConfig(RedactedModel):
     """TLS certificates for connections to a remote agent."""

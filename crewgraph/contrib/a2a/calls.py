@@ -15,7 +15,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from crewgraph.contrib.a2a.session import Session
 
-__all__ = ["afollow_task", "asend_message", "fetch_card", "follow_task", "require_sdk", "send_message"]
 
 _loop = LoopThread("crewgraph-a2a")
 

@@ -16,8 +16,6 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
 
-__all__ = ["RemoteAgentsCapability"]
-
 _log = redacted_logger("crewgraph.tools")
 
 

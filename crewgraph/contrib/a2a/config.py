@@ -23,26 +23,6 @@ from crewgraph.contrib.a2a.extension import ValidatedA2AExtension
 from crewgraph.deprecations import user_stacklevel, warn_deprecated
 from crewgraph.redaction import RedactedModel
 
-__all__ = [
-    "A2AClientConfig",
-    "A2AConfig",
-    "ClientTransportConfig",
-    "GRPCClientConfig",
-    "JSONRPCClientConfig",
-    "PollingConfig",
-    "PushNotificationConfig",
-    "RemoteAgent",
-    "ServedAgent",
-    "StreamingConfig",
-    "TransportType",
-    "UpdateConfig",
-    "Url",
-    "WebhookSignatureConfig",
-    "WebhookSignatureMode",
-    "read_remotes",
-    "remotes_of",
-]
-
 
 class StreamingConfig(BaseModel):
     """Stream results; fall back to polling if the remote agent cannot stream or the stream breaks."""

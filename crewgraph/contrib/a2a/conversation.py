@@ -26,8 +26,6 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 from crewgraph.tools.use import Outcome as Done
 
-__all__ = ["BoundRemoteAgent"]
-
 
 @dataclass
 class _Conversation:

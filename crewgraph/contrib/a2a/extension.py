@@ -8,8 +8,6 @@ from pydantic import BeforeValidator
 from crewgraph.core.loops.bridge import call
 from crewgraph.schema import Metadata
 
-__all__ = ["A2AExtension", "ExtensionRegistry", "ExtensionState", "ValidatedA2AExtension"]
-
 _METHODS = (
     "inject_tools",
     "extract_state_from_history",

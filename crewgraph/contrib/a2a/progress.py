@@ -8,8 +8,6 @@ from google.protobuf.json_format import MessageToJson
 
 from crewgraph.contrib.a2a.answer import SETTLED, RemoteAnswer
 
-__all__ = ["TaskProgress", "parts_text"]
-
 
 class TaskProgress:
     """One task, updated with each result.

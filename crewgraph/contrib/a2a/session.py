@@ -31,8 +31,6 @@ from crewgraph.events.a2a import (
 )
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["Session"]
-
 _FALLBACK_INTERVAL = 1.0
 """Seconds between polls when a remote agent that should stream cannot."""
 

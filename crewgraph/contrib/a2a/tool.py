@@ -16,8 +16,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "remote_tools"]
-
 
 class RemoteAgentToolSchema(BaseModel):
     """What a remote agent is told."""

@@ -41,8 +41,6 @@ from crewgraph.events.a2a import (
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
-__all__ = ["RemoteClient", "Unavailable"]
-
 _JSON_RPC = "JSONRPC"
 _FETCH_CARD = "fetch_agent_card"
 _MAX_ERROR_LENGTH = 500

@@ -26,8 +26,6 @@ from crewgraph.definitions.flow.state import state_id
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["Conversation"]
-
 
 class Conversation:
     """The conversation that a flow holds.

@@ -23,8 +23,6 @@ from crewgraph.schema import PlainDict, is_list, is_mapping, text_fields_model
 from crewgraph.text import printable, shorten
 from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = ["ChatInputField", "ChatInputs", "CrewChat", "chat_at_terminal", "with_history"]
-
 
 class ChatInputField(BaseModel):
     """Something that the crew has to be told."""

@@ -33,29 +33,6 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 
-__all__ = [
-    "TURN",
-    "TURNS",
-    "ConversationalInputs",
-    "Turn",
-    "TurnExtension",
-    "add_message",
-    "append_message",
-    "ask_model",
-    "classify_intent",
-    "emit_message",
-    "get_conversation_messages",
-    "input_history_to_messages",
-    "messages_in",
-    "normalize_kickoff_inputs",
-    "receive_user_message",
-    "set_field",
-    "set_state_field",
-    "state_field",
-    "warn_user",
-]
-
-
 _ROLES = get_args(ConversationMessageRole)
 
 

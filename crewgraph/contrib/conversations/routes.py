@@ -27,15 +27,6 @@ from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainMapping, is_object, model_outline
 from crewgraph.text import extract_json
 
-__all__ = [
-    "answer_from_history",
-    "can_answer_from_history",
-    "converse",
-    "end_conversation",
-    "select_route",
-    "system_prompt",
-]
-
 _CONVERSE = "converse"
 _FROM_HISTORY = "answer_from_history"
 _BY_METHODS = "route_to_flow"

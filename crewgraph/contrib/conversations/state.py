@@ -11,22 +11,6 @@ from crewgraph.definitions.flow.method import FlowMethod, events_of, is_conversa
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import Metadata, PlainDict, is_mapping
 
-__all__ = [
-    "AgentMessage",
-    "ChatState",
-    "ConversationConfig",
-    "ConversationEvent",
-    "ConversationEventVisibility",
-    "ConversationMessage",
-    "ConversationMessageRole",
-    "ConversationState",
-    "ConversationalConfig",
-    "RouterConfig",
-    "conversation_methods",
-    "message_to_llm_dict",
-]
-
-
 ConversationMessageRole = Literal["user", "assistant", "system", "tool"]
 """Author of a message."""
 

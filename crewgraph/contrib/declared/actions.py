@@ -13,32 +13,6 @@ from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.deprecations import UnknownKeyword, user_stacklevel
 from crewgraph.schema import PlainDict, is_list, is_object
 
-__all__ = [
-    "AgentDefinition",
-    "CrewAgentDefinition",
-    "CrewDefinition",
-    "CrewTaskDefinition",
-    "DeclarationModel",
-    "FlowActionDefinition",
-    "FlowAgentActionDefinition",
-    "FlowAtomicActionDefinition",
-    "FlowCodeActionDefinition",
-    "FlowConversationalDefinition",
-    "FlowConversationalRouterDefinition",
-    "FlowCrewActionDefinition",
-    "FlowEachActionDefinition",
-    "FlowEachStepDefinition",
-    "FlowExpressionActionDefinition",
-    "FlowScriptActionDefinition",
-    "FlowToolActionDefinition",
-    "LLMDefinition",
-    "PythonReferenceDefinition",
-    "check_expressions",
-    "plain_model",
-    "warn_unknown_keys",
-]
-
-
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 

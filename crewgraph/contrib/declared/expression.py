@@ -19,20 +19,6 @@ from crewgraph.errors import ExpressionError
 from crewgraph.extras import require
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
 
-__all__ = [
-    "Expression",
-    "ExpressionData",
-    "ParsedExpression",
-    "TemplatePart",
-    "evaluate_expression",
-    "expression_labels",
-    "flow_context",
-    "flow_outputs",
-    "parse_expression",
-    "split_template",
-]
-
-
 _MACROS = {"all": 1, "exists": 1, "exists_one": 1, "filter": 1, "map": 1, "reduce": 2}
 """Macros over lists and maps, and the number of variables each binds; each takes as many expressions again."""
 

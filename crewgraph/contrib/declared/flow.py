@@ -19,8 +19,6 @@ from crewgraph.project.configuration import check_size
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
-__all__ = ["FlowConfigDefinition", "FlowDeclaration", "log_flow_definition_issues"]
-
 _LOG = redacted_logger(__name__)
 
 

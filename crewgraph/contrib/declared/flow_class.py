@@ -35,8 +35,6 @@ from crewgraph.memory.memory import Memory
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph.schema import PlainDict
 
-__all__ = ["Backends", "build_flow_class", "constructor_arguments", "declared_topology", "flow_from_declaration"]
-
 Backends = Mapping[str, Callable[..., Any]]
 """Factories of persistence backends, by the `persistence_type` that declarations use."""
 

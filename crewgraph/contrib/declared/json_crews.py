@@ -20,18 +20,6 @@ from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_ob
 from crewgraph.task import ConditionalTask, Task
 from crewgraph.text import suggestion
 
-__all__ = [
-    "JSONParts",
-    "load_agent",
-    "load_agent_from_definition",
-    "load_crew",
-    "load_crew_and_kickoff",
-    "load_crew_from_definition",
-    "read_jsonc",
-    "strip_jsonc_comments",
-]
-
-
 _STRING = r'"(?>(?:\\.|[^"\\])*)(?:"|\\?\Z)'
 """A string, or the rest of the text if it is never closed: read once."""
 

@@ -21,15 +21,6 @@ from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph.schema import Metadata, PlainDict
 
-__all__ = [
-    "FlowDefinitionCondition",
-    "FlowHumanFeedbackDefinition",
-    "FlowMethodDefinition",
-    "FlowPersistenceDefinition",
-    "declared_condition",
-    "read_condition",
-]
-
 FlowDefinitionCondition = str | dict[str, Any]
 """An event, or `{"or": [...]}` or `{"and": [...]}` of conditions, nested to any depth."""
 

@@ -14,8 +14,6 @@ from typing import Any, cast
 from crewgraph.errors import DefinitionError
 from crewgraph.tools.base import BaseTool
 
-__all__ = ["PythonNames", "import_reference", "load_module", "module_file", "reference_of", "validate_name"]
-
 _PATH = RLock()
 """Held while `sys.path` is changed, so that concurrent imports do not remove each other's folders."""
 

@@ -16,8 +16,6 @@ from crewgraph.contrib.declared.method import (
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
 
-__all__ = ["authoring_skill"]
-
 _HEAD = """---
 name: flow-definition
 description: Write or change a flow that is declared in YAML or JSON: its state, its methods, and what they do.

@@ -10,15 +10,6 @@ from crewgraph.definitions.flow.state import FlowState
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import JsonSchema, PlainDict, flat_schema, is_list
 
-__all__ = [
-    "FlowDictStateDefinition",
-    "FlowJsonSchemaStateDefinition",
-    "FlowPydanticStateDefinition",
-    "FlowStateDefinition",
-    "FlowUnknownStateDefinition",
-    "state_model",
-]
-
 
 class FlowDictStateDefinition(BaseModel):
     """A state that is a dict."""

@@ -33,8 +33,6 @@ from crewgraph.settings import flag
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.failure import ToolFailure
 
-__all__ = ["Local", "Step", "bind_to_flow", "build_step", "compile_script", "import_function", "render_keywords"]
-
 Local = Mapping[str, Any]
 """Names in scope besides `state` and `outputs`: in an `each`, its `item` and the `outputs` of its earlier steps."""
 

@@ -28,8 +28,6 @@ from crewgraph.definitions.flow.method import FlowMethod, is_conversational_only
 from crewgraph.definitions.flow.state import state_source
 from crewgraph.schema import is_object
 
-__all__ = ["declaration_of"]
-
 
 def declaration_of(flow: type[Any]) -> FlowDeclaration:
     """Return the declaration of a flow class; its methods become references to functions of its module."""

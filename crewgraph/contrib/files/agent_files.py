@@ -18,8 +18,6 @@ from crewgraph.extras import require
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = ["AgentFiles", "ReadFileTool", "ReadFileToolSchema"]
-
 _MAX_LENGTH = 100_000
 """Maximum characters of text, or bytes of other data, that the tool returns."""
 

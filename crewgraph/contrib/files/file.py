@@ -22,35 +22,6 @@ from pydantic import (
 
 from crewgraph.errors import CrewgraphError, RunError
 
-__all__ = [
-    "BINARY",
-    "AudioFile",
-    "BaseFile",
-    "File",
-    "FileBytes",
-    "FileChanged",
-    "FileMode",
-    "FilePath",
-    "FileProcessingError",
-    "FileSource",
-    "FileSourceInput",
-    "FileStream",
-    "FileTooLargeError",
-    "FileUrl",
-    "FileValidationError",
-    "ImageFile",
-    "PDFFile",
-    "TextFile",
-    "UnsupportedFileTypeError",
-    "VideoFile",
-    "content_type_of",
-    "is_text_content",
-    "normalize_input_files",
-    "read_input_files",
-    "type_by_name",
-    "wrap_file_source",
-]
-
 
 class FileProcessingError(CrewgraphError):
     """A file cannot be used."""

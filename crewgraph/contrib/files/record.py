@@ -11,8 +11,6 @@ from crewgraph.core.files import FileRecord, is_file_mark
 from crewgraph.core.messages import Message
 from crewgraph.schema import PlainDict
 
-__all__ = ["content_of", "expand", "record_files"]
-
 _MAX_RECORDED_SIZE = 20_000_000
 """Maximum size in bytes of a file without a path, which the run's record contains."""
 

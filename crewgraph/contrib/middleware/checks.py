@@ -5,9 +5,6 @@ from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddleware, ToolCallLimitMiddleware
 
-__all__ = ["check_middleware", "has_any", "has_only"]
-
-
 _WRAPPERS = ("wrap_model_call", "wrap_tool_call")
 _HOOKS = ("before_agent", "before_model", "after_model", "after_agent", *_WRAPPERS)
 

@@ -79,9 +79,6 @@ from crewgraph.scoped import scoped
 from crewgraph.tools.adapt import is_provider_tool, provider_tool
 from crewgraph.tools.failure import RAISED, ToolFailureReason
 
-__all__ = ["LoopModel", "Request", "middleware_loop"]
-
-
 Request = Callable[
     [Sequence[BaseMessage], tuple[ToolSpec, ...], PlainMapping, RunnableConfig], Program[tuple[Reply, str | None]]
 ]

@@ -31,8 +31,6 @@ from crewgraph.storage.postgres import (
     check_session,
 )
 
-__all__ = ["QueueDatabase", "refusal_of"]
-
 _SCHEMA = "crewgraph_queue"
 # A statement, not an option of the address: poolers refuse options.
 _ENTER = f"SET search_path = {_SCHEMA}"

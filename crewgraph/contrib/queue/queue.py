@@ -35,9 +35,6 @@ from crewgraph.storage.checkpoints.strict import strictly_reading
 from crewgraph.storage.claims.postgres import conninfo_of
 from crewgraph.text import storable_id
 
-__all__ = ["Job", "JobFailed", "JobInfo", "JobProgress", "JobStatus", "Queue", "queue_for"]
-
-
 JobStatus = Literal["queued", "working", "waiting", "done", "failed", "cancelled"]
 """- `queued`: no worker has it yet, or it waits for a retry.
 - `working`: a worker is running it.

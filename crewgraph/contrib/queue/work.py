@@ -34,24 +34,6 @@ from crewgraph.flow.flow import Flow
 from crewgraph.formats import FORMAT
 from crewgraph.llm.errors import UnreadableAnswer
 
-__all__ = [
-    "CLOCK",
-    "LOST",
-    "STATES",
-    "TASK",
-    "Definition",
-    "JobState",
-    "OutOfLane",
-    "Postponed",
-    "Retries",
-    "Work",
-    "is_lost_database",
-    "json_of",
-    "queue_of",
-    "state_of",
-    "would_fail_again",
-]
-
 CLOCK = "SELECT clock_timestamp() AS now"
 """The query for the database's time."""
 

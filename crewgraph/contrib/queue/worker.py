@@ -53,8 +53,6 @@ from crewgraph.storage.checkpoints.strict import strictly_reading
 from crewgraph.storage.claims.postgres import PostgresClaims, postgres_claims
 from crewgraph.text import shorten, storable_text
 
-__all__ = ["QueueWorker"]
-
 _logger = redacted_logger(__name__)
 _ENGINE_LOGGER = logging.getLogger("procrastinate.worker")
 

@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from crewgraph.contrib.serve.queued import QueuedRuns
     from crewgraph.contrib.serve.streams import StoredEvents
 
-__all__ = ["Server", "serve_app"]
 
 _logger = redacted_logger(__name__)
 

@@ -28,8 +28,6 @@ from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping, is_object
 
-__all__ = ["EventSink", "RunExecution", "Target", "execute_run", "served_graph"]
-
 _logger = redacted_logger(__name__)
 
 _RECORD_RETRY_DELAY = 2.0  # seconds

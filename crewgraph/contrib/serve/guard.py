@@ -10,8 +10,6 @@ from typing import Any, ClassVar
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["LIMITS", "Guard", "LimitedProtocol"]
-
 _OPEN = ("/ok",)
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 _PORT = re.compile(r":\d+$")

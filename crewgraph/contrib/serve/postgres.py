@@ -23,8 +23,6 @@ from crewgraph.storage.postgres import (
     check_session,
 )
 
-__all__ = ["SETUP_LOCK", "checked_address", "opened_postgres"]
-
 _CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 10
 _SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables

@@ -17,8 +17,6 @@ from crewgraph.contrib.serve.running import HEARTBEAT
 from crewgraph.contrib.serve.wire import Event, to_json
 from crewgraph.schema import PlainDict, PlainMapping, is_object
 
-__all__ = ["STREAM_MODES", "Command", "EventFilter", "mcp_server", "resume_of", "thread_events"]
-
 STREAM_MODES = ("values", "updates", "messages-tuple", "tools", "custom", "tasks", "checkpoints")
 """The stream modes of a run that a command starts."""
 

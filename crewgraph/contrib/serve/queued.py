@@ -27,8 +27,6 @@ from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.keepers import claim_keeper
 
-__all__ = ["QueuedRuns"]
-
 _logger = redacted_logger(__name__)
 
 _POLL_INTERVAL = 3.0  # seconds: for open runs whose jobs have ended

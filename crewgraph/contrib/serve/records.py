@@ -20,18 +20,6 @@ from crewgraph.formats import FORMAT, FORMAT_KEY, check_format
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, fault_text
 
-__all__ = [
-    "MAX_DELAY",
-    "Assistant",
-    "Collection",
-    "Records",
-    "RunRecord",
-    "RunStatus",
-    "ThreadRecord",
-    "graph_assistant_id",
-    "opened_records",
-]
-
 _logger = redacted_logger(__name__)
 
 MAX_DELAY = 10 * 366 * 86_400.0

@@ -15,23 +15,6 @@ from crewgraph.contrib.serve.records import MAX_DELAY, RunStatus
 from crewgraph.schema import PlainDict, is_object
 from crewgraph.text import UNSTORABLE
 
-__all__ = [
-    "AssistantCreate",
-    "AssistantPatch",
-    "AssistantSearch",
-    "HistoryQuery",
-    "RunCreate",
-    "RunsQuery",
-    "StateQuery",
-    "StateUpdate",
-    "ThreadCreate",
-    "ThreadPatch",
-    "ThreadSearch",
-    "docs_page",
-    "json_object",
-    "openapi",
-]
-
 _STREAM_MODES = (
     *("values", "updates", "messages", "messages-tuple", "tools", "custom", "events", "debug", "tasks", "checkpoints"),
 )

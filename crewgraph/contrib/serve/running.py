@@ -22,8 +22,6 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import CrewgraphError, RunError, ThreadBusy
 from crewgraph.storage.claims.keepers import claim_keeper
 
-__all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "LocalRuns", "RunEvents"]
-
 MAX_STORED_EVENTS = 20_000
 """Maximum number of events kept per run: the latest ones."""
 

@@ -28,9 +28,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.storage.postgres import AsyncBoundedConnection, bounded_address
 
-__all__ = ["EventFeed", "EventWriter", "StoredEvents", "WorkerRuns"]
-
-
 _logger = redacted_logger(__name__)
 
 _Pool = AsyncConnectionPool[Any]

@@ -21,9 +21,6 @@ from crewgraph.redaction import redact_text
 from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 from crewgraph.text import storable_text
 
-__all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_json"]
-
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

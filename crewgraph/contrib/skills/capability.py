@@ -20,17 +20,6 @@ from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = [
-    "LOAD_SKILL_TOOL_NAME",
-    "LoadSkillSchema",
-    "LoadSkillTool",
-    "SkillsCapability",
-    "create_skill_loader_tool",
-    "resolve_loader_tool_name",
-    "skill_used_event",
-]
-
-
 LOAD_SKILL_TOOL_NAME = "load_skill"
 """Default name of the tool."""
 

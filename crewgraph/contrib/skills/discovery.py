@@ -28,17 +28,6 @@ from crewgraph.events.tool import (
 )
 from crewgraph.redaction import redacted_logger
 
-__all__ = [
-    "activate_skill",
-    "build_skill_catalog",
-    "discover_skills",
-    "format_skill_context",
-    "load_resources",
-    "load_skill",
-    "load_skills",
-    "merged_skills",
-]
-
 _log = redacted_logger("crewgraph.skills")
 
 _MAX_FOLDERS = 1000

@@ -22,19 +22,6 @@ from crewgraph.errors import DefinitionError
 from crewgraph.schema import is_object
 from crewgraph.settings import storage_dir
 
-__all__ = [
-    "SkillCache",
-    "SkillMetadata",
-    "SkillNotInstalled",
-    "SkillRef",
-    "download_skill",
-    "is_registry_ref",
-    "parse_registry_ref",
-    "parse_skill_ref",
-    "resolve_registry_ref",
-    "versions_match",
-]
-
 _METADATA_FILE = ".crewai_meta.json"  # the name that CrewAI uses, so that its caches can be read
 _MAX_SIZE = 20_000_000
 """Maximum total size of an archive's files, in bytes."""

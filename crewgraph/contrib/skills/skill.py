@@ -13,30 +13,6 @@ from crewgraph.errors import DefinitionError
 from crewgraph.schema import PlainDict, fault_text, is_object
 from crewgraph.text import shorten
 
-__all__ = [
-    "INSTRUCTIONS",
-    "MAX_DESCRIPTION_LENGTH",
-    "MAX_SKILL_NAME_LENGTH",
-    "METADATA",
-    "MIN_SKILL_NAME_LENGTH",
-    "RESOURCES",
-    "SKILL_FILENAME",
-    "SKILL_NAME_PATTERN",
-    "DisclosureLevel",
-    "ResourceDirName",
-    "Skill",
-    "SkillFrontmatter",
-    "SkillParseError",
-    "load_skill_instructions",
-    "load_skill_metadata",
-    "load_skill_resources",
-    "parse_frontmatter",
-    "parse_skill_md",
-    "read_front_matter",
-    "read_resource",
-    "validate_directory_name",
-]
-
 SKILL_FILENAME = "SKILL.md"
 """File whose presence makes a folder a skill."""
 

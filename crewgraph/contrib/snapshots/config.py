@@ -10,18 +10,6 @@ from crewgraph.definitions.checkpoints import CheckpointSettings, apply_from_che
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "Address",
-    "BaseProvider",
-    "CheckpointConfig",
-    "CheckpointEventType",
-    "JsonProvider",
-    "SqliteProvider",
-    "apply_checkpoint",
-    "as_config",
-    "config_of",
-]
-
 CheckpointEventType = str
 """The type of an event that makes a checkpoint, such as "task_completed"."""
 

@@ -21,8 +21,6 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.redaction import is_secret_name, redact, redact_text, secret_variables
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["describe_definition", "recreate_definition"]
-
 _NAME, _REF, _LOST, _PAIRS, _SECRET = "$name", "$ref", "$lost", "$pairs", "$secret"
 _DESCRIBED: Any = (BaseModel, BaseLLM, Flow)
 _LEFT_OUT = frozenset(

@@ -36,17 +36,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
-__all__ = [
-    "DEFINITION",
-    "CrewRecording",
-    "FlowRecording",
-    "KickoffPoint",
-    "Recording",
-    "RuntimeState",
-    "agent_kickoff",
-    "run_saver",
-]
-
 DEFINITION = "crewgraph_definition"
 """The namespace, in a run's thread, of what ran; also the key of its metadata."""
 

@@ -43,8 +43,6 @@ from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
 from crewgraph.runtime.streaming.crew import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["restore", "restore_into"]
-
 _Kind = Literal["crew", "flow", "agent"]
 
 

@@ -26,27 +26,6 @@ from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.threads import PATIENCE, ThreadPool, is_interrupted, start_loop
 from crewgraph.scoped import HERE, give_back
 
-__all__ = [
-    "TimeIsUp",
-    "acall",
-    "awaited",
-    "call",
-    "ended",
-    "in_thread",
-    "off_loop",
-    "outcome_of",
-    "outlasting",
-    "refuses_blocking",
-    "resolved",
-    "serving",
-    "start_in_thread",
-    "to_its_end",
-    "wait_for",
-    "wait_in_thread",
-    "wait_on_loop",
-]
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -29,17 +29,6 @@ from crewgraph.tracebacks import raised_by_signal
 if TYPE_CHECKING:
     from crewgraph.core.claims import ThreadClaim
 
-__all__ = [
-    "PATIENCE",
-    "LoopThread",
-    "ThreadPool",
-    "interrupt_in",
-    "is_interrupted",
-    "leave",
-    "leave_threads",
-    "start_loop",
-    "uninterrupted",
-]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -16,8 +16,6 @@ from weakref import WeakKeyDictionary, ref
 
 from crewgraph.extras import load
 
-__all__ = ["LoopTransport", "client_of_fork", "proxied_client"]
-
 
 class LoopTransport:
     """A transport of an httpx client that sends each request through a client of the running event loop.

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from crewgraph.definitions.task.conversion import Converter
     from crewgraph.definitions.task.task import TaskDefinition
 
-__all__ = ["AgentDefinition", "BaseAgentDefinition"]
-
 
 class BaseAgentDefinition(AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition):
     """The fields that every agent has, whether our loop or another framework does its work, and the hooks of subclasses."""

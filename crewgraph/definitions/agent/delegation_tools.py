@@ -13,18 +13,6 @@ from crewgraph.prompts.i18n import I18N
 from crewgraph.schema import PlainMapping
 from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = [
-    "AgentTools",
-    "AskQuestionTool",
-    "AskQuestionToolSchema",
-    "CoworkerTool",
-    "DelegateTaskTool",
-    "DelegateWorkToolSchema",
-    "find_coworker",
-    "normalize_coworker",
-]
-
-
 _SURROUNDING = " \t\r\n\"'`´“”„‟‘’‚«»‹›[]"
 """Characters that models put around names."""
 

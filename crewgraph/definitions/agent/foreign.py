@@ -14,8 +14,6 @@ from crewgraph.definitions.base import refuse_reference
 if TYPE_CHECKING:
     from crewgraph.definitions.task.task import TaskDefinition
 
-__all__ = ["AgentField", "ForeignAgentDefinition", "as_agent", "as_given"]
-
 
 class ForeignAgentDefinition(BaseAgentDefinition):
     """The agent for an object with `execute_task(task=, context=, tools=)`, which returns the answer as text.

@@ -15,8 +15,6 @@ from crewgraph.tools.failure import ToolFailureRecord
 if TYPE_CHECKING:
     from crewgraph.core.messages import Message
 
-__all__ = ["AgentAction", "AgentFinish", "LastRun"]
-
 
 class LastRun(Definition):
     """The part of an agent that describes its last run: messages, tool failures, last tool."""

@@ -11,8 +11,6 @@ from crewgraph.definitions.task.output import StructuredForm, dump_model, load_m
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.tools.failure import ToolFailureRecord
 
-__all__ = ["LiteAgentOutput", "TodoExecutionResult"]
-
 
 class TodoExecutionResult(BaseModel):
     """The outcome of a plan's step."""

@@ -7,8 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from crewgraph.definitions.fields import KeptModelField
 
-__all__ = ["PlanStep", "PlanningConfig", "StepObservation", "StepRefinement", "TodoItem", "TodoList", "TodoStatus"]
-
 
 class PlanningConfig(BaseModel, defer_build=True):
     """How an agent plans a task in steps and runs them: `Agent(planning_config=PlanningConfig(...))`."""

@@ -36,9 +36,6 @@ from crewgraph.prompts.i18n import I18N
 from crewgraph.schema import PlainDict
 from crewgraph.text import placeholders
 
-__all__ = ["DEFAULT_MAX_DELEGATIONS", "CrewDefinition", "agents_of"]
-
-
 DEFAULT_MAX_DELEGATIONS = 10
 """How often an agent may delegate in one task, unless its crew says otherwise."""
 

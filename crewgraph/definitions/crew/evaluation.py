@@ -6,8 +6,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.llm.usage import UsageMetrics, total
 
-__all__ = ["CrewTestResult", "Mark", "ScoredRound", "TaskScore", "mean"]
-
 
 class Mark(BaseModel, defer_build=True):
     """What a model says of an answer."""

@@ -12,9 +12,6 @@ from crewgraph.definitions.step_table import StepTable, format_seconds_between, 
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.text import shorten
 
-__all__ = ["CrewStep", "CrewSteps", "RunDiff", "TaskDiff", "TaskStatus"]
-
-
 TaskStatus = Literal["same", "changed", "only a", "only b"]
 """`same` or `changed`: how the outputs of both runs compare. `only a`, `only b`: only one run did the task."""
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import CrewDefinition
     from crewgraph.knowledge.passage import SearchResult
 
-__all__ = ["CrewKnowledge", "CrewMemories"]
-
 
 _COLLECTION = "crew"
 

@@ -14,17 +14,6 @@ from crewgraph.text import shorten
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.feedback import Question
 
-__all__ = [
-    "CrewQuestion",
-    "PendingCrew",
-    "QuestionKind",
-    "RunFilter",
-    "RunInfo",
-    "RunStatus",
-    "StatusFilter",
-    "format_questions",
-]
-
 
 QuestionKind = Literal["feedback", "approval", "question"]
 """The kind of question, which determines the possible answers.

@@ -5,8 +5,6 @@ from typing import Any, cast
 
 from pydantic import BaseModel, Field, field_validator
 
-__all__ = ["CrewPlan", "PlanPerTask"]
-
 
 class PlanPerTask(BaseModel, defer_build=True):
     """The plan for one task."""

@@ -7,8 +7,6 @@ from pydantic import Field
 
 from crewgraph.errors import DefinitionError
 
-__all__ = ["KeepHistory", "Process", "max_stored_checkpoints"]
-
 
 class Process(str, Enum):  # noqa: UP042 - its texts are CrewAI's: `Process.sequential`
     """How the tasks of a crew are assigned to agents."""

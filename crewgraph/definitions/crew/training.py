@@ -13,17 +13,6 @@ from crewgraph.errors import RunError, StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import fault_text
 
-__all__ = [
-    "Feedback",
-    "TrainedAgent",
-    "Training",
-    "TrainingFile",
-    "read_training",
-    "training_path",
-    "write_training",
-]
-
-
 _log = redacted_logger("crewgraph")
 
 _NO_PICKLE = "nothing is pickled here"

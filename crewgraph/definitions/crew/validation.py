@@ -10,8 +10,6 @@ from crewgraph.errors import Fault
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import CrewDefinition
 
-__all__ = ["title", "validate_crew"]
-
 
 def title(task: TaskDefinition) -> str:
     """Return how a task is called in messages: "task `name`"."""

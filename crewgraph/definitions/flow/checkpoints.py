@@ -8,8 +8,6 @@ from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, valid
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
 
-__all__ = ["RESERVED_INPUTS", "FlowCheckpoints", "RunExtension", "run_extension", "state_inputs"]
-
 
 class FlowCheckpoints(NextRun):
     """The part of a flow that lets another process continue its runs."""

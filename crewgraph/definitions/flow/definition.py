@@ -24,8 +24,6 @@ from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.text import suggestion
 
-__all__ = ["FlowTopology", "build_definition", "plain_condition"]
-
 _RESERVED_NAMES = frozenset(
     (
         "kickoff",

@@ -14,9 +14,6 @@ from crewgraph.definitions.flow.method import (
 )
 from crewgraph.errors import DefinitionError
 
-__all__ = ["and_", "listen", "or_", "router", "start"]
-
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 

@@ -10,25 +10,6 @@ from crewgraph.definitions.html import html_section
 from crewgraph.errors import DefinitionError, PicklableError
 from crewgraph.schema import Metadata, PlainDict
 
-__all__ = [
-    "FEEDBACK_SUFFIX",
-    "FeedbackRequest",
-    "FlowConfig",
-    "HumanFeedbackPending",
-    "HumanFeedbackProvider",
-    "HumanFeedbackResult",
-    "InputProvider",
-    "InputResponse",
-    "PendingFeedbackContext",
-    "PendingFlow",
-    "Question",
-    "class_of_flow",
-    "flow_config",
-    "human_feedback",
-    "label_value",
-    "output_value",
-]
-
 
 def class_of_flow(flow: object) -> str:
     """Return the name of a flow's class, with its module."""

@@ -11,8 +11,6 @@ from pydantic.fields import ModelPrivateAttr
 
 from crewgraph.annotations import annotations_of
 
-__all__ = ["declared_fields", "set_declared_fields"]
-
 
 def declared_fields(flow: type, base: type) -> dict[str, type]:
     """Return the annotated attributes of a flow class and who declares each, without those of the base class and `ClassVar`s."""

@@ -46,8 +46,6 @@ from crewgraph.events.flow import FlowCreatedEvent
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.text import suggestion
 
-__all__ = ["FlowDeclarations", "FlowDefinition"]
-
 
 class FlowDeclarations:
     """Methods that read and write declarations."""

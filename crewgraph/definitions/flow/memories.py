@@ -6,8 +6,6 @@ from crewgraph.errors import DefinitionError
 from crewgraph.memory.memory import Memory
 from crewgraph.memory.records import MemoryMatch, MemoryRecord, sanitize_scope_name
 
-__all__ = ["FlowMemories", "validate_flow_memory"]
-
 _METHOD_NAMES = ("remember", "recall")
 
 

@@ -17,33 +17,6 @@ from crewgraph.annotations import return_type
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import PlainMapping
 
-__all__ = [
-    "AndCondition",
-    "Condition",
-    "FlowCondition",
-    "FlowMethod",
-    "ListenMethod",
-    "MethodMetadata",
-    "OrCondition",
-    "Predicate",
-    "RouterMethod",
-    "StartMethod",
-    "build_method",
-    "conversational_only",
-    "ensure_metadata",
-    "events_of",
-    "get_metadata",
-    "is_conversational_only",
-    "is_met",
-    "label_of",
-    "labels_in_code",
-    "mark_uncalled",
-    "parse_condition",
-    "returned_labels",
-    "texts_in_code",
-    "uncalled_usage",
-]
-
 
 class FlowCondition(ABC):
     """A condition of several events that a method waits for."""

@@ -15,15 +15,6 @@ from crewgraph.definitions.flow.method import ensure_metadata
 from crewgraph.errors import DefinitionError
 from crewgraph.redaction import RedactedModel
 
-__all__ = [
-    "FlowPersistence",
-    "persist",
-    "persistence_from_factory",
-    "set_flow_persistence_factory",
-    "validate_persistence",
-]
-
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 

@@ -17,30 +17,6 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import PlainDict
 
-__all__ = [
-    "CURRENT_WRITER",
-    "FlowState",
-    "StateDict",
-    "Writer",
-    "assigned",
-    "create_state",
-    "current_flow",
-    "current_flow_defer_trace_finalization",
-    "current_flow_id",
-    "current_flow_method_name",
-    "current_flow_name",
-    "current_flow_request_id",
-    "input_fields",
-    "is_incomplete",
-    "read_with_retries",
-    "state_fields",
-    "state_id",
-    "state_source",
-    "track_writes",
-    "with_inputs",
-    "with_new_id",
-]
-
 
 class Writer(Protocol):
     """A running method, which may set fields of a state."""

@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 from crewgraph.definitions.step_table import StepTable, format_seconds_between, one_line
 
-__all__ = ["FlowStep", "FlowSteps"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FlowStep:

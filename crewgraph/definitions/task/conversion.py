@@ -16,22 +16,6 @@ from crewgraph.overrides import overridable
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, model_outline
 
-__all__ = [
-    "Converter",
-    "CreateConverterKwargs",
-    "OutputConverter",
-    "async_convert_to_model",
-    "async_convert_with_instructions",
-    "async_handle_partial_json",
-    "convert_to_model",
-    "convert_with_instructions",
-    "create_converter",
-    "generate_model_description",
-    "get_conversion_instructions",
-    "handle_partial_json",
-    "validate_model",
-]
-
 
 class OutputConverter(BaseModel, ABC):
     """Fields of every converter."""

@@ -6,8 +6,6 @@ from pydantic import PrivateAttr
 
 from crewgraph.definitions.task.task import TaskDefinition
 
-__all__ = ["DelegatedTaskDefinition"]
-
 
 class DelegatedTaskDefinition(TaskDefinition):
     """The work that an agent delegates to a coworker as part of its task."""

@@ -14,21 +14,6 @@ from crewgraph.redaction import redact_text
 from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
-__all__ = [
-    "NO_REASON",
-    "Faithfulness",
-    "Guardrail",
-    "GuardrailResult",
-    "Guardrails",
-    "HallucinationGuardrailDefinition",
-    "LLMGuardrailDefinition",
-    "LLMGuardrailResult",
-    "ModelGuardrail",
-    "model_guardrail",
-    "validate_guardrail",
-]
-
-
 Guardrail = Callable[[TaskOutput], Any] | str
 """A function of the output that returns `(accepted, result or reason)`, or a rule as text for a model to check."""
 

@@ -22,20 +22,6 @@ from crewgraph.schema import trusted
 from crewgraph.text import shorten
 from crewgraph.tools.failure import ToolFailureRecord, merge_tool_failures
 
-__all__ = [
-    "CrewOutput",
-    "LegacyOutput",
-    "OutputFormat",
-    "StructuredForm",
-    "StructuredOutput",
-    "TaskOutput",
-    "dump_model",
-    "load_model",
-    "model_named",
-    "name_model",
-    "set_fields",
-]
-
 
 def _with_fields(value: object) -> object:
     """Return an instance with the fields of a dict, as a checkpoint has it; anything else unchanged."""

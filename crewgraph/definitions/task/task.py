@@ -28,18 +28,6 @@ from crewgraph.prompts.i18n import I18N
 from crewgraph.redaction import redact_text
 from crewgraph.text import fill_path, placeholders
 
-__all__ = [
-    "NOT_SPECIFIED",
-    "ConditionalTaskDefinition",
-    "ContentProcessorProvider",
-    "NoOpContentProcessor",
-    "NotSpecified",
-    "TaskDefinition",
-    "get_processor",
-    "process_content",
-    "set_processor",
-]
-
 
 @runtime_checkable
 class ContentProcessorProvider(Protocol):

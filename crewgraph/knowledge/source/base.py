@@ -17,8 +17,6 @@ from crewgraph.knowledge.passage import CHUNK_OVERLAP, CHUNK_SIZE, Passage, chun
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, is_mapping
 
-__all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSource", "TextFileKnowledgeSource"]
-
 
 class BaseKnowledgeSource(RedactedModel, ABC):
     """The base of sources; subclass it for a custom source.

@@ -19,8 +19,6 @@ from crewgraph.knowledge.passage import Passage
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, BaseKnowledgeSource
 from crewgraph.knowledge.source.text_files import rows_as_text
 
-__all__ = ["CrewDoclingSource", "ExcelKnowledgeSource", "PDFKnowledgeSource", "pdf_pages"]
-
 
 class PDFKnowledgeSource(BaseFileKnowledgeSource):
     """PDF files; results name their page. Scans contain no text; `CrewDoclingSource` reads them.

@@ -18,9 +18,6 @@ from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowle
 from crewgraph.knowledge.source.url import URLKnowledgeSource
 from crewgraph.schema import PlainDict, is_mapping
 
-__all__ = ["as_sources"]
-
-
 _BY_SUFFIX: PlainDict = {
     ".txt": TextFileKnowledgeSource,
     ".md": MarkdownKnowledgeSource,

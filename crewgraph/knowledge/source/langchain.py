@@ -13,9 +13,6 @@ from crewgraph.knowledge.passage import Passage, SearchResult
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.schema import PlainDict
 
-__all__ = ["DocumentsKnowledgeSource", "RetrieverKnowledgeSource", "is_document", "is_loader", "is_retriever"]
-
-
 _SCORES = ("relevance_score", "score")
 
 

@@ -12,17 +12,6 @@ from crewgraph.knowledge.passage import Passage, markdown_sections
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource
 from crewgraph.schema import is_list, is_mapping
 
-__all__ = [
-    "CSVKnowledgeSource",
-    "JSONKnowledgeSource",
-    "MarkdownKnowledgeSource",
-    "delimiter_of",
-    "json_as_text",
-    "json_values",
-    "rows_as_text",
-    "rows_of_csv",
-]
-
 
 class CSVKnowledgeSource(BaseFileKnowledgeSource):
     """Tables: each row becomes a line that names its columns. The delimiter may be `,`, `;`, `|` or a tab."""

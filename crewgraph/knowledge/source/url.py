@@ -15,9 +15,6 @@ from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.source.documents import pdf_pages
 from crewgraph.knowledge.source.text_files import json_as_text, json_values, rows_as_text, rows_of_csv
 
-__all__ = ["URLKnowledgeSource"]
-
-
 _META_CHARSET = re.compile(rb"<meta[^<>]+?charset=[\"']?([\w-]+)", re.IGNORECASE)
 _JSON = ("application/json", "application/jsonl", "application/x-ndjson")
 _HEAD = 4096

@@ -51,21 +51,6 @@ from crewgraph.schema import PlainDict, PlainMapping, not_a_model
 from crewgraph.storage.claims.owned_graph import OwnedGraph
 from crewgraph.text import shorten
 
-__all__ = [
-    "AgentReasoning",
-    "AgentReasoningOutput",
-    "ReasoningPlan",
-    "answer",
-    "execute",
-    "judge",
-    "next_answer_program",
-    "plan",
-    "prompt",
-    "reply_program",
-    "run_standalone",
-]
-
-
 _EXAMPLE = '[{"role": "user", "content": "..."}]'
 
 _UNSTORED = RunPlace(checkpointer=False, thread_id=None, detached=True)

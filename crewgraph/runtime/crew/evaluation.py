@@ -39,8 +39,6 @@ from crewgraph.schema import PlainDict, model_outline
 from crewgraph.scoped import scoped
 from crewgraph.text import shorten
 
-__all__ = ["evaluation_program", "show_scores"]
-
 
 def show_scores(result: CrewTestResult) -> None:
     """Print the scores of each task and round, with averages, times, tokens and costs."""

@@ -21,9 +21,6 @@ from crewgraph.runtime.crew.kickoff import kickoff_program
 from crewgraph.runtime.execution import arun_interruptibly, run_interruptibly
 from crewgraph.runtime.run_target import thread_in_flow
 
-__all__ = ["akickoff_for_each", "kickoff_for_each"]
-
-
 _Outcome = CrewOutput | BaseException
 
 

@@ -23,9 +23,6 @@ from crewgraph.errors import CompileError
 from crewgraph.runtime.runs.metadata import crew_labels, program_labels
 from crewgraph.runtime.runs.storage import checkpointer_of_graph
 
-__all__ = ["CrewGraph", "Graph", "compile_crew", "graph_of"]
-
-
 Graph = CompiledStateGraph[Any]
 
 

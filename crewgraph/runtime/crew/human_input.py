@@ -33,16 +33,6 @@ from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import is_mapping
 from crewgraph.tools.base import approval_of
 
-__all__ = [
-    "file_answers",
-    "forget",
-    "pending_crew",
-    "pending_program",
-    "place_to_ask",
-    "run_with_questions",
-]
-
-
 _MAX_TITLE = 60
 
 _IN_MEMORY = InMemorySaver()

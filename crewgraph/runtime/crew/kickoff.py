@@ -73,17 +73,6 @@ from crewgraph.tracebacks import drop_graph_notes, note_once
 if TYPE_CHECKING:
     from crewgraph.runtime.streaming.crew import CrewAudience
 
-__all__ = [
-    "CrewRun",
-    "emit_crew_event",
-    "failure_text",
-    "kickoff_program",
-    "resume_program",
-    "run_or_resume_program",
-    "stored_crew_output",
-    "validate_inputs",
-]
-
 
 _LEAST_STEPS = 10_000
 

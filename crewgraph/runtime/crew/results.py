@@ -22,20 +22,6 @@ from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
 from crewgraph.schema import PlainDict, PlainMapping, trusted
 
-__all__ = [
-    "all_with_files",
-    "check_stored",
-    "crew_output",
-    "execution_logs",
-    "recorded_files",
-    "split_files",
-    "task_index",
-    "with_files",
-    "without_files",
-    "written_so_far",
-]
-
-
 _TIME = "%Y-%m-%d %H:%M:%S"
 
 

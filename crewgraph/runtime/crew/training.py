@@ -51,9 +51,6 @@ from crewgraph.scoped import scoped
 from crewgraph.text import slug
 from crewgraph.tracebacks import note_once
 
-__all__ = ["checked_rounds", "train_program"]
-
-
 _Ask = Callable[[TaskOutput], Any]
 
 

@@ -60,28 +60,6 @@ from crewgraph.schema import PlainDict
 from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.text import storable_id
 
-__all__ = [
-    "ask",
-    "claimed_run",
-    "compile_flow",
-    "execute_flow",
-    "flow_questions",
-    "form_of",
-    "is_behind",
-    "load_flow_state",
-    "metadata_of",
-    "resume_flow_program",
-    "resumed_flow",
-    "rewind",
-    "run_of",
-    "run_or_resume_flow",
-    "stored_flow_result",
-    "stored_values",
-    "unknown_run",
-    "waiting_flow_runs",
-]
-
-
 _T = TypeVar("_T")
 
 

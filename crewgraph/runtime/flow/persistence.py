@@ -21,9 +21,6 @@ from crewgraph.runtime.runs.storage import checkpointer_at
 from crewgraph.schema import PlainDict
 from crewgraph.settings import storage_dir
 
-__all__ = ["SQLiteFlowPersistence", "saver_beside_states"]
-
-
 _NAME = "flow_states.db"
 _BUSY_TIMEOUT = 30.0
 """Seconds to wait for the write lock of another process."""

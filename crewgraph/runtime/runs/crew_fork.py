@@ -35,9 +35,6 @@ from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
 from crewgraph.schema import PlainDict
 
-__all__ = ["ForkRequest", "ForkStart", "crew_fork_program", "override_output", "without_usage"]
-
-
 _USAGE_FIELDS = tuple((name, field) for name, field in TaskOutput.model_fields.items() if name.startswith("usage"))
 
 

@@ -19,17 +19,6 @@ from crewgraph.runtime.run_target import saver_of
 from crewgraph.runtime.runs.index import latest_run
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
 
-__all__ = [
-    "Models",
-    "crew_steps",
-    "diff_program",
-    "diff_stored_runs",
-    "history_program",
-    "output_models",
-    "restore_output",
-]
-
-
 Models = Mapping[str, type[BaseModel] | None]
 """The models of the tasks' structured outputs, by channel; None for text."""
 

@@ -20,8 +20,6 @@ from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.text import storable_id
 
-__all__ = ["flow_steps", "fork_program"]
-
 
 def _graph(flow: "FlowDefinition") -> FlowGraph:
     return compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))

@@ -39,17 +39,6 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.feedback import PendingFlow, Question
     from crewgraph.definitions.flow.flow import FlowDefinition
 
-__all__ = [
-    "all_runs",
-    "crew_question",
-    "latest_run",
-    "list_crew_runs",
-    "list_flow_runs",
-    "list_pending_flows",
-    "pending_runs",
-    "run_of_thread",
-]
-
 
 _PROGRESS = "progress"
 _PARKED = "parked"

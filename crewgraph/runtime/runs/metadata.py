@@ -10,23 +10,6 @@ from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import off_loop
 
-__all__ = [
-    "CREW_GRANULARITY",
-    "CREW_NAME",
-    "CREW_TASKS",
-    "FLOW_NAME",
-    "FORKED_FROM",
-    "PROGRAM",
-    "PROJECT",
-    "crew_labels",
-    "program_labels",
-    "project_labels",
-    "shown_name",
-    "stored_crew_name",
-    "without_labels",
-]
-
-
 FLOW_NAME = "flow_name"
 """The flow's name."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from crewgraph.compiler.flow.algebra import GraphState
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
-__all__ = ["Retention"]
-
 
 _TRIM_INTERVAL = 64
 """The number of steps between two trims; larger if more checkpoints are kept, so that the cost per step is constant."""

@@ -14,8 +14,6 @@ from crewgraph.storage.checkpoints.strict import strictly_reading
 if TYPE_CHECKING:
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
-__all__ = ["DATABASE", "checkpointer_at", "checkpointer_for", "checkpointer_of_graph", "default_checkpointer"]
-
 
 DATABASE = "checkpoints.db"
 """The name of the default database in the storage folder."""

@@ -20,9 +20,6 @@ from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, s
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import storable_id
 
-__all__ = ["StoredCrewRun", "StoredRun", "read_past", "read_stored_run", "stored_run"]
-
-
 _OTHER_CHANNELS = (INPUTS, PLANNING)
 """Channels of a crew's graph that do not belong to tasks."""
 

@@ -13,8 +13,6 @@ from crewgraph.runtime.streaming.items import ItemFields, TaskView, item_of, tas
 from crewgraph.runtime.streaming.watched import Audience, WatchedRun
 from crewgraph.text import fill
 
-__all__ = ["CrewAudience", "watched_crew"]
-
 
 class CrewAudience(Audience):
     """Receives the events of a crew's tasks, without those of runs that their tools start."""

@@ -36,8 +36,6 @@ from crewgraph.runtime.flow.kickoff import run_of
 from crewgraph.runtime.streaming.items import TaskView, item_of, task_of
 from crewgraph.runtime.streaming.watched import Audience, WatchedRun
 
-__all__ = ["FlowAudience", "watched_flow", "watched_frames"]
-
 _MethodFields = dict[str, str]
 """The fields `method` and `execution`, which every item of a method has."""
 

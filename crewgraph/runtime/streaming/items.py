@@ -27,8 +27,6 @@ from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStart
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.llm.usage import UsageMetrics
 
-__all__ = ["ItemFields", "TaskView", "item_of", "task_of"]
-
 ItemFields = Mapping[str, Any]
 """The fields `task` and `agent`, which every item of a task has; in a flow also `crew`, `method` and `execution`."""
 

@@ -37,8 +37,6 @@ from crewgraph.runtime.streaming.items import ItemFields
 from crewgraph.scoped import give_back
 from crewgraph.tracebacks import shortened
 
-__all__ = ["Audience", "WatchedRun"]
-
 OutputT = TypeVar("OutputT", bound=StreamingOutputBase[Any])
 ChunkT = TypeVar("ChunkT")
 

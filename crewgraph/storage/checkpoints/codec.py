@@ -18,9 +18,6 @@ from crewgraph.storage.checkpoints.schema import damaged_checkpoints
 from crewgraph.storage.checkpoints.threads import Key, NewCheckpoint, StoredCheckpoint
 from crewgraph.storage.checkpoints.values import Typed
 
-__all__ = ["Codec", "config_for_key", "parse_config"]
-
-
 _CHECKPOINT_FIELDS = frozenset(Checkpoint.__annotations__)
 
 

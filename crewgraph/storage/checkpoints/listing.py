@@ -15,9 +15,6 @@ from crewgraph.storage.checkpoints.codec import Codec
 from crewgraph.storage.checkpoints.threads import Key, StoredCheckpoint, Threads, latest_id
 from crewgraph.storage.checkpoints.values import load_values, load_writes
 
-__all__ = ["CheckpointListing", "LatestCheckpoint", "LatestCheckpoints", "NameFilter"]
-
-
 _PAGE = 32  # checkpoints read in one transaction
 
 

@@ -21,9 +21,6 @@ from crewgraph.storage.claims.postgres import PostgresClaim
 from crewgraph.storage.claims.process import busy
 from crewgraph.storage.postgres import BoundedConnection, Deadline, is_lost
 
-__all__ = ["OnPostgres"]
-
-
 # For the transaction only, and only where the session would not wait: other values wait for more than this server.
 _SYNC = "CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END"
 

@@ -26,9 +26,6 @@ from crewgraph.storage.checkpoints.versions import Versions
 from crewgraph.storage.claims.epochs import delete_epochs
 from crewgraph.storage.database import MEMORY, Database
 
-__all__ = ["Removal", "apply_retention", "is_open", "tells_the_end"]
-
-
 _COUNTERS = "counters_since_delta_snapshot"
 _SELECT_ALL = "SELECT id, parent, drift, whole, run, kind, head, versions FROM checkpoints WHERE lineage = ?"
 _INSERT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"

@@ -12,8 +12,6 @@
 from crewgraph.formats import FORMAT
 from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
 
-__all__ = ["CHECKPOINT_SCHEMA", "damaged_checkpoints"]
-
 _ERRORS = DatabaseErrors(
     noun="checkpoint database",
     unusable_hint=(

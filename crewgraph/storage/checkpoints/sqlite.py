@@ -30,9 +30,6 @@ from crewgraph.storage.claims.files import file_claims
 from crewgraph.storage.claims.process import ProcessClaims
 from crewgraph.storage.database import Closeable, Database, WouldBlock
 
-__all__ = ["SqliteCheckpointer"]
-
-
 # Seeded once by the system: a system call for each version would cost more than storing it.
 _random = random.Random()
 if hasattr(os, "register_at_fork"):

@@ -20,9 +20,6 @@ from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints.values import StrictSerializer
 from crewgraph.storage.claims.keepers import is_on_postgres
 
-__all__ = ["TrustedSerializer", "saver_of_host", "strictly_reading"]
-
-
 _Saver = BaseCheckpointSaver[Any]
 
 

@@ -24,17 +24,6 @@ from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Li
 from crewgraph.storage.claims.epochs import EpochClaim
 from crewgraph.storage.database import Database, WouldBlock
 
-__all__ = [
-    "CheckpointRows",
-    "Key",
-    "NewCheckpoint",
-    "StoredCheckpoint",
-    "Threads",
-    "WriteRows",
-    "latest_id",
-]
-
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _INSERT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"

@@ -10,18 +10,6 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from crewgraph.core.plain import NotPlain
 from crewgraph.redaction import SecretRedactor
 
-__all__ = [
-    "StrictSerializer",
-    "Typed",
-    "Write",
-    "drop_values",
-    "load_values",
-    "load_writes",
-    "store_values",
-    "store_writes",
-]
-
-
 Typed = tuple[str, bytes] | None
 """A serialized value: its kind and its bytes. None stands for None."""
 

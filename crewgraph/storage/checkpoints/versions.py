@@ -14,9 +14,6 @@ from typing import NamedTuple, TypeVar
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
 from crewgraph.text import json_encoder
 
-__all__ = ["EMPTY", "Chains", "Difference", "Link", "Version", "Versions"]
-
-
 Version = str | int | float
 """A channel's version: text from this checkpointer, possibly a number from others."""
 

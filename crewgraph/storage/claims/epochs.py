@@ -16,8 +16,6 @@ from crewgraph.storage.claims.files import FileClaims
 from crewgraph.storage.claims.process import ProcessClaim, busy, process_name
 from crewgraph.storage.database import Database, WouldBlock
 
-__all__ = ["EpochClaim", "EpochClaims", "delete_epochs"]
-
 _RAISE = "INSERT OR REPLACE INTO claims (thread, holder, since) VALUES (?, ?, ?)"
 _READ = "SELECT 1 FROM claims WHERE no = ?"
 _HOLDER = "SELECT holder, since FROM claims WHERE thread = ?"

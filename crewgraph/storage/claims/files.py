@@ -28,7 +28,6 @@ from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["FileClaim", "FileClaims", "file_claims"]
 
 _BEGINNING = 1 << 62  # the locked bytes lie beyond the notes
 _SPAN = _BEGINNING - 1

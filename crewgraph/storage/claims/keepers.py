@@ -13,8 +13,6 @@ from crewgraph.core.claims import ClaimKeeper, Holder, ThreadClaim
 from crewgraph.storage.claims.files import file_claims
 from crewgraph.storage.claims.process import ProcessClaims
 
-__all__ = ["claim_keeper", "is_on_postgres"]
-
 _POSTGRES = "langgraph.checkpoint.postgres"
 _SQLITE = "langgraph.checkpoint.sqlite"
 

@@ -23,8 +23,6 @@ from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.text import storable_id
 
-__all__ = ["CHECK", "Check", "OwnedGraph"]
-
 CHECK = f"{OWN_KEY}check"
 """The key, in the `configurable` of a run that may continue a stored one, of what checks the checkpoint that it starts from."""
 

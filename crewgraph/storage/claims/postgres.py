@@ -39,8 +39,6 @@ from crewgraph.storage.postgres import (
     without_ticks,
 )
 
-__all__ = ["PostgresClaim", "PostgresClaims", "conninfo_of", "postgres_claims"]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Connection = psycopg.Connection[TupleRow]

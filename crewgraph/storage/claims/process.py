@@ -12,8 +12,6 @@ from typing import Any
 from crewgraph.core.claims import Holder
 from crewgraph.errors import ThreadBusy
 
-__all__ = ["ProcessClaim", "ProcessClaims", "busy", "process_name"]
-
 
 def process_name() -> str:
     """This process, for messages."""

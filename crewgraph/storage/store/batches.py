@@ -46,17 +46,6 @@ from crewgraph.storage.store.vectors import (
 from crewgraph.storage.vectors.embedder import NamedEmbedder
 from crewgraph.storage.vectors.resolve import embedder_of
 
-__all__ = [
-    "BatchProgram",
-    "BatchRunner",
-    "EmbeddingRequest",
-    "EmbeddingResult",
-    "StoreEmbedder",
-    "advance",
-    "search_ranked",
-    "store_embedder",
-]
-
 
 class StoreEmbedder:
     """An embedder, the fields of a value that it embeds, and the name of its vectors."""

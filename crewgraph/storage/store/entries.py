@@ -37,25 +37,6 @@ from crewgraph.storage.store.schema import (
 )
 from crewgraph.storage.store.vectors import log_change, row_range
 
-__all__ = [
-    "WHOLE_VALUE",
-    "BatchPlan",
-    "Condition",
-    "NewEntry",
-    "StoredEntry",
-    "delete_expired",
-    "filter_condition",
-    "get_entry",
-    "list_namespaces",
-    "load_matching",
-    "matching_ids",
-    "refresh_ttl",
-    "search_newest",
-    "texts_to_embed",
-    "write_entry",
-]
-
-
 WHOLE_VALUE = "$"
 """The path of a whole value."""
 

@@ -16,9 +16,6 @@ from crewgraph.storage.store.batches import BatchRunner, EmbeddingRequest, Embed
 from crewgraph.storage.store.entries import BatchPlan, delete_expired
 from crewgraph.storage.store.schema import STORE_SCHEMA
 
-__all__ = ["FaissStore", "Sweeper"]
-
-
 _SECONDS = 60  # of a minute
 _logger = redacted_logger(__name__)
 

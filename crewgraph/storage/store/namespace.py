@@ -38,20 +38,6 @@ if TYPE_CHECKING:
     from crewgraph.storage.store.faiss_store import FaissStore
     from crewgraph.storage.vectors.embedder import NamedEmbedder
 
-__all__ = [
-    "Entry",
-    "FoundEntry",
-    "StoreNamespace",
-    "close_stores",
-    "escape_label",
-    "escape_labels",
-    "is_store",
-    "open_store",
-    "project_label",
-    "store_for",
-    "unescape_label",
-]
-
 
 _ESCAPED = {"%": "%25", ".": "%2E"}
 _EMPTY = "%"

@@ -7,8 +7,6 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, create_retriever_tool
 
-__all__ = ["Retriever", "retriever_tool"]
-
 
 class Retriever(BaseRetriever):
     """A LangChain retriever over a search, sync and async."""

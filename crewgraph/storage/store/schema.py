@@ -18,18 +18,6 @@ from langgraph.store.base import InvalidNamespaceError, MatchCondition
 from crewgraph.formats import STORE_FORMAT
 from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
 
-__all__ = [
-    "STORE_SCHEMA",
-    "Namespace",
-    "entries_below",
-    "matches_conditions",
-    "namespace_labels",
-    "namespaces_below",
-    "path_of",
-    "path_range",
-]
-
-
 _TABLES = """
 CREATE TABLE namespaces (no INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE);
 CREATE TABLE entries (

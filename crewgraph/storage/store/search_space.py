@@ -34,9 +34,6 @@ from crewgraph.storage.store.vectors import (
 )
 from crewgraph.storage.vectors.index import GrowingIndex, Ids
 
-__all__ = ["IndexCopy", "IndexPosition", "ReadSnapshot", "SearchSpace"]
-
-
 _PATIENCE = 5.0  # seconds
 _MIN_SAVED = 20_000  # vectors: fewer are read from the store as quickly
 _NEW_SHARE = 4  # a new copy is made when a quarter is new

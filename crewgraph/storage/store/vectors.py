@@ -14,28 +14,6 @@ import numpy as np
 from crewgraph.errors import StorageError
 from crewgraph.storage.vectors.index import Ids
 
-__all__ = [
-    "LogChange",
-    "UnembeddedEntry",
-    "VectorRow",
-    "entry_ids",
-    "entry_of_position",
-    "find_space",
-    "get_or_create_space",
-    "ids_of_entries",
-    "index_ids",
-    "insert_missing_vectors",
-    "insert_vectors",
-    "log_change",
-    "mark_embedded",
-    "part_numbers",
-    "read_changes",
-    "read_page",
-    "row_range",
-    "unembedded_entries",
-    "vectors_of",
-]
-
 _PART_BITS = 20  # bits: vectors of one entry
 _ENTRY_BITS = 36  # bits: entries of a store, those that are gone included
 _MAX_SPACES = 1 << (63 - _PART_BITS - _ENTRY_BITS)

@@ -24,15 +24,6 @@ from numpy.typing import NDArray
 from crewgraph.core.loops.bridge import acall, call, in_thread
 from crewgraph.errors import EmbedderError
 
-__all__ = [
-    "CheckedEmbeddings",
-    "FunctionEmbeddings",
-    "NamedEmbedder",
-    "ThreadedEmbeddings",
-    "identity_of",
-    "shared_embedder",
-]
-
 
 class NamedEmbedder:
     """Turns texts into vectors, and names them: vectors with different names are never compared.

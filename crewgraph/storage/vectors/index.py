@@ -29,9 +29,6 @@ from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError, TornIndex, VectorInvalid
 from crewgraph.formats import STORE_FORMAT, check_format
 
-__all__ = ["GrowingIndex", "Ids", "Scores", "Vectors"]
-
-
 Ids: TypeAlias = NDArray[np.int64]
 """Ids of vectors, each at least 0; shape (n,)."""
 

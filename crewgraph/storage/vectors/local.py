@@ -16,8 +16,6 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-__all__ = ["DIMENSIONS", "SMALLEST", "VERSION", "LocalEmbeddings", "WordKind", "words_of"]
-
 
 class WordKind(Enum):
     """The kind of a word, which determines its weight."""

@@ -21,9 +21,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.vectors.embedder import CheckedEmbeddings, NamedEmbedder, ThreadedEmbeddings, shared_embedder
 from crewgraph.storage.vectors.providers import EMBEDDING_PROVIDERS, EmbeddingProvider
 
-__all__ = ["RequestEmbeddings", "open_provider"]
-
-
 # In bytes of UTF-8, for tokens cannot be counted without the model's own list of them. A token is rarely less than 1.3 bytes,
 # so that these hold OpenAI's bounds: 8,191 tokens in a text, 300,000 tokens and 2,048 texts in a request.
 _LONGEST_TEXT = 10_000

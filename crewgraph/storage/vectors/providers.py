@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from crewgraph.errors import EmbedderError
 from crewgraph.schema import PlainMapping
 
-__all__ = ["CUSTOM_EMBEDDERS", "EMBEDDING_PROVIDERS", "EmbeddingProvider", "check_provider", "embedding_provider"]
-
 CUSTOM_EMBEDDERS = ("custom", "callable")
 """The names of a provider that is a function."""
 

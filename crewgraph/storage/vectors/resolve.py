@@ -18,9 +18,6 @@ from crewgraph.storage.vectors.local import DIMENSIONS, SMALLEST, LocalEmbedding
 from crewgraph.storage.vectors.provider_embeddings import open_provider
 from crewgraph.storage.vectors.providers import CUSTOM_EMBEDDERS, check_provider, embedding_provider
 
-__all__ = ["embedder_of"]
-
-
 _ACCEPTED = (
     'None (local), "provider/model", {"provider": ..., "config": {...}}, a function of a list of texts, or a LangChain '
     "`Embeddings`"

@@ -21,23 +21,6 @@ from crewgraph.errors import DefinitionError
 from crewgraph.redaction import RedactedModel, redact_text
 from crewgraph.schema import PlainDict, is_mapping
 
-__all__ = [
-    "MCPServer",
-    "MCPServerConfig",
-    "MCPServerHTTP",
-    "MCPServerSSE",
-    "MCPServerStdio",
-    "ServerReference",
-    "StaticToolFilter",
-    "ToolFilter",
-    "ToolFilterContext",
-    "create_dynamic_tool_filter",
-    "create_static_tool_filter",
-    "is_offered",
-    "parse_reference",
-    "parse_references",
-]
-
 
 class ToolFilterContext(BaseModel):
     """The context in which a filter decides."""

@@ -15,9 +15,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.tools.mcp.server import MCPServer
 
-__all__ = ["MCPSession", "acall_tool", "cached_tools", "call_tool", "list_tools"]
-
-
 T = TypeVar("T")
 
 _log = redacted_logger("crewgraph.tools")

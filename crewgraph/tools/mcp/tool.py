@@ -20,17 +20,6 @@ from crewgraph.tools.mcp.server import MCPServer, ServerReference, ToolFilterCon
 from crewgraph.tools.mcp.session import acall_tool, cached_tools, call_tool, list_tools
 from crewgraph.tools.results import Rendered, is_blocks, render_blocks
 
-__all__ = [
-    "MCPTool",
-    "MCPToolResolver",
-    "build_tools",
-    "describe_tools",
-    "load_tools",
-    "overriding_resolver",
-    "read_result",
-    "resolver_identity",
-]
-
 
 def read_result(answer: PlainMapping) -> Any:
     """Reduce the result of a tool call to a text, or to content blocks if it has images.

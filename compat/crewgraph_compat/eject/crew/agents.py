@@ -21,18 +21,6 @@ from crewgraph_compat.eject.writing.agent_graph import AgentGraph
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, output_methods, slot_template, string_literal
 
-__all__ = [
-    "AgentCalls",
-    "CoworkerTools",
-    "coworkers_of",
-    "limited",
-    "note_reused_results",
-    "plan_suffix",
-    "system_prompt_of",
-    "with_date",
-]
-
-
 _RANK = 8
 
 _Text = Callable[[str, str], str]

@@ -9,8 +9,6 @@ from typing import Any
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
-__all__ = ["CallbackInputs", "KickoffCallbacks"]
-
 _NODE = 8
 
 

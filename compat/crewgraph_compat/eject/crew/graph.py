@@ -15,8 +15,6 @@ from crewgraph_compat.eject.refusals import refuse_agent, refuse_crew, refuse_ta
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import class_name, doc_line, output_methods
 
-__all__ = ["CrewEdge", "CrewNode", "CrewOutputDataclass", "CrewProgram", "CrewWriter", "edge_lines"]
-
 
 @dataclass(frozen=True)
 class CrewNode:

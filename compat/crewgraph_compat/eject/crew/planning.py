@@ -8,8 +8,6 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import fill_slots, slot_template, string_literal
 
-__all__ = ["CrewPlanNode"]
-
 _CLASS, _PROMPT, _NODE = 1, 4, 8
 
 _PLANS = '''

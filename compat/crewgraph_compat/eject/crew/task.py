@@ -22,8 +22,6 @@ from crewgraph_compat.eject.refusals import has_memory
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
 
-__all__ = ["TaskWriter"]
-
 _PROMPT = 4
 
 _Work = Callable[[str], str]

@@ -8,8 +8,6 @@ from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import snake_case
 
-__all__ = ["Called", "FlowCalls"]
-
 _RANK = 10
 
 

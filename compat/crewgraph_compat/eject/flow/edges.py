@@ -16,8 +16,6 @@ from crewgraph_compat.eject.flow.triggers import TriggerGraph, always_in_same_st
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
-__all__ = ["FlowEdges"]
-
 _GRAPH, _NODE = 14, 13
 
 _NEXT_NODES = '''

@@ -23,8 +23,6 @@ from crewgraph_compat.eject.flow.triggers import (
 from crewgraph_compat.eject.refusals import refuse_flow
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
-__all__ = ["FlowWriter"]
-
 _RANK = 12
 
 

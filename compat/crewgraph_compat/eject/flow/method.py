@@ -20,9 +20,6 @@ from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import UserModule
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
-__all__ = ["MethodWriter", "always_returns", "router_labels"]
-
-
 _SHOWING = frozenset(
     {
         *(

@@ -11,8 +11,6 @@ from crewgraph_compat.eject.flow.method import MethodWriter
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import class_name
 
-__all__ = ["FlowStateWriter"]
-
 _RANK = 11
 _EMPTY = {"str": '""', "int": "0", "float": "0.0", "bool": "False", "list": "[]", "dict": "{}"}
 

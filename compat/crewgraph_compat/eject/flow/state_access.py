@@ -6,8 +6,6 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["SHOWING", "StateAccess", "changed_attributes", "state_access"]
-
 _READING = frozenset(
     {
         *(

@@ -20,16 +20,6 @@ from crewgraph.definitions.flow.method import (
 )
 from crewgraph_compat.eject.refusals import Refusals
 
-__all__ = [
-    "TriggerGraph",
-    "always_in_same_step",
-    "has_parallel_branches",
-    "may_run_concurrently",
-    "refuse_races",
-    "returns_several_labels",
-    "without_later_events",
-]
-
 
 @dataclass
 class TriggerGraph:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
 from typing import Any, cast
 
-__all__ = ["SourceEdits", "evaluate_definition", "global_value"]
-
 
 class SourceEdits:
     """Changes to a text at the positions of its syntax nodes.

@@ -16,9 +16,6 @@ from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.writing.sheet import ProgramText
 
-__all__ = ["FRAMEWORKS", "UserCode", "UserModule", "global_names", "imported_names", "is_installed_package"]
-
-
 FRAMEWORKS = frozenset({"crewgraph", "crewai", "crewai_tools", "crewgraph_compat"})
 """The packages that an ejected program does not depend on."""
 

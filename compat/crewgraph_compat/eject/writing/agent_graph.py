@@ -4,8 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 
-__all__ = ["ASK_MODEL_FOR_JSON", "ASK_MODEL_FOR_STRICT_JSON", "INVOKE_MODEL", "RUN_AGENT", "AgentGraph"]
-
 INVOKE_MODEL = '''
 def $invoke_model(
     model: Runnable[LanguageModelInput, AIMessage],

@@ -8,8 +8,6 @@ from typing import Any, cast
 
 from crewgraph.tools.base import BaseTool
 
-__all__ = ["NotPlainTool", "PlainFunction", "construction", "plain_function"]
-
 _SECRET = ("key", "token", "secret", "password", "credential")
 
 

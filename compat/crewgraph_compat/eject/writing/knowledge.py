@@ -23,9 +23,6 @@ from crewgraph_compat.eject.user_code.module import UserCode
 from crewgraph_compat.eject.writing.node_functions import HelperFunctions
 from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line, string_literal
 
-__all__ = ["EmbeddingExpressions", "KnowledgeStores"]
-
-
 _EMBEDDINGS_RANK = 4
 _DEFAULT = "text-embedding-3-small"
 _CUSTOM = ("custom", "callable")

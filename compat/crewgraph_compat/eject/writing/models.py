@@ -17,8 +17,6 @@ from crewgraph.llm.schemas import strict_schema
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.sheet import ProgramText
 
-__all__ = ["ModelExpressions"]
-
 _RANK = 2
 _SECRET = ("key", "apikey", "token", "secret", "password", "credential", "authorization")
 _OPENAI_WORDS = {

@@ -13,9 +13,6 @@ from crewgraph_compat.eject.writing.agent_graph import (
 )
 from crewgraph_compat.eject.writing.sheet import ProgramText, slot_template, string_literal
 
-__all__ = ["HelperFunctions"]
-
-
 _RANK = 6
 _SLOTS: dict[str, str] = dict.fromkeys(
     (

@@ -18,9 +18,6 @@ from crewgraph_compat.eject.writing.sheet import ProgramText, UniqueNames, outpu
 from crewgraph_compat.eject.writing.skills import SkillTexts
 from crewgraph_compat.eject.writing.tools import ToolFunctions
 
-__all__ = ["ProgramWriters", "TaskOutputDataclass"]
-
-
 _RANK = 1
 _FIELDS = {
     "pydantic": ("Any", "None"),

@@ -12,18 +12,6 @@ from dataclasses import dataclass, field
 
 from crewgraph.text import slug
 
-__all__ = [
-    "ProgramText",
-    "UniqueNames",
-    "class_name",
-    "doc_line",
-    "fill_slots",
-    "output_methods",
-    "slot_template",
-    "snake_case",
-    "string_literal",
-]
-
 
 def class_name(text: str) -> str:
     """Convert a text to a class name."""

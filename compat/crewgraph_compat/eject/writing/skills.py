@@ -15,8 +15,6 @@ from crewgraph.prompts.book import Book
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.sheet import ProgramText, string_literal
 
-__all__ = ["SkillTexts"]
-
 _RANK = 4
 
 

@@ -18,8 +18,6 @@ from crewgraph_compat.eject.writing.agent_graph import AgentGraph
 from crewgraph_compat.eject.writing.installed_tools import NotPlainTool, PlainFunction, construction, plain_function
 from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line
 
-__all__ = ["ToolFunctions"]
-
 _RANK = 4
 _DEFINED = frozenset({"tool"})
 

@@ -26,16 +26,6 @@ from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
 from crewgraph_compat.moving.rewriting.program import UnreadableSource
 from crewgraph_compat.moving.rewriting.tree import MigrationNote
 
-__all__ = [
-    "ProjectScopes",
-    "rewrite_environment",
-    "rewrite_pyproject",
-    "rewrite_requirements",
-    "rewrite_setup_cfg",
-    "rewrite_setup_py",
-]
-
-
 _FROM_GIT = re.compile(r"^\s*[^#\s].*\bgit\+\S*/crewai(?:-tools)?(?:\.git)?(?=[@#\s]|$)", re.IGNORECASE)
 _REQUIRES_PYTHON = re.compile(r"""^\s*requires-python\s*=\s*["'](?P<text>[^"']*)""")
 _PYTHON = re.compile(r"""^\s*(?:-\s*python|python_requires)\s*=\s*["']?(?P<text>[^"'#]+)""")

@@ -9,23 +9,6 @@ from typing import Any
 from crewgraph import __version__
 from crewgraph_compat.moving.reading.files import parse_python
 
-__all__ = [
-    "LOCKS",
-    "OURS",
-    "TOOLS",
-    "Requirement",
-    "RequirementPlace",
-    "environment_places",
-    "parse_requirement",
-    "pipfile_lines",
-    "poetry_lines",
-    "requirement_lists",
-    "requirements_places",
-    "setup_cfg_places",
-    "setup_py_places",
-]
-
-
 OURS = f"crewgraph>={__version__}"
 """The requirement that replaces one on CrewAI."""
 

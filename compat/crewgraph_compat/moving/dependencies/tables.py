@@ -9,9 +9,6 @@ from crewgraph_compat.moving.rewriting.imports import TOOLS_NOTE
 from crewgraph_compat.moving.rewriting.program import UnreadableSource
 from crewgraph_compat.moving.rewriting.tree import MigrationNote
 
-__all__ = ["LOWEST", "python_version_notes", "raised_python_bound", "rewrite_pipfile", "rewrite_poetry"]
-
-
 LOWEST = 11
 """Minor version of the lowest Python 3 that crewgraph supports."""
 

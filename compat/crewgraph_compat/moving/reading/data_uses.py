@@ -16,8 +16,6 @@ from crewgraph_compat.moving.dependencies.requirements import (
 )
 from crewgraph_compat.moving.features import Feature, FeatureKind, Use
 
-__all__ = ["json_uses", "placed_uses", "pyproject_uses", "table_uses", "yaml_uses"]
-
 _AGENT = "crewgraph.agent:Agent"
 _CREW = "crewgraph.crew:Crew"
 _TASK = "crewgraph.task:Task"

@@ -16,20 +16,6 @@ from typing import Any
 
 from crewgraph.errors import CrewgraphError
 
-__all__ = [
-    "TOO_DEEP",
-    "FileKind",
-    "NoProject",
-    "SourceFile",
-    "is_utf16",
-    "parse_python",
-    "project_files",
-    "python_text",
-    "read_error",
-    "syntax_error",
-]
-
-
 _LEFT_OUT = frozenset(
     {"__pycache__", "build", "dist", "env", "node_modules", "site-packages", "venv", "__pypackages__", "htmlcov"}
 )

@@ -3,8 +3,6 @@
 import ast
 from collections.abc import Callable, Iterator
 
-__all__ = ["last_name", "takes_any_keyword"]
-
 _WITHOUT_FIELDS = frozenset({"ABC", "Generic", "Protocol", "object"})
 """Base classes that declare no fields."""
 

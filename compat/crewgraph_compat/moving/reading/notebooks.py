@@ -10,8 +10,6 @@ from typing import Any, cast
 
 from crewgraph_compat.moving.reading.files import parse_python
 
-__all__ = ["Notebook", "NotebookCell", "read_notebook"]
-
 _PYTHON_MAGICS = frozenset({"time", "timeit", "capture", "prun"})
 """Cell magics whose cell is Python."""
 

@@ -20,8 +20,6 @@ from crewgraph_compat.moving.reading.types import (
 )
 from crewgraph_compat.surface.names import MODULES, names_of
 
-__all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
-
 _ROOTS = ("crewai", "crewai_tools")
 _DECLARED = frozenset({"name", "description", "args_schema", "model_config", "model", "state"})
 """Methods that subclasses define without overriding a behaviour."""

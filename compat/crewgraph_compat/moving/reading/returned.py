@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from crewgraph_compat.moving.reading.python_uses import UseVisitor
 from crewgraph_compat.moving.reading.types import Imports, OwnClass, TypeScope, own_classes, plain_classes
 
-__all__ = ["classes_with_returns", "informative_classes", "merge_classes", "return_types"]
-
 _ROUNDS = 3
 """How many calls deep return types are followed."""
 

@@ -8,18 +8,6 @@ from types import MappingProxyType
 from crewgraph_compat.moving.names import is_module, resolve_moved_name
 from crewgraph_compat.moving.reading.keywords import takes_any_keyword
 
-__all__ = [
-    "CREW_OUTPUT",
-    "CREW_STREAM",
-    "INSTRUMENTOR",
-    "MAY_STREAM",
-    "Imports",
-    "OwnClass",
-    "TypeScope",
-    "own_classes",
-    "plain_classes",
-]
-
 _AGENT = "crewgraph.agent:Agent"
 _CREW = "crewgraph.crew:Crew"
 CREW_OUTPUT = "crewgraph.definitions.task.output:CrewOutput"

@@ -17,9 +17,6 @@ from crewgraph_compat.moving.rewriting.tree import (
     without_arguments,
 )
 
-__all__ = ["rewrite_attributes", "rewrite_awaited", "rewrite_calls", "rewrite_model"]
-
-
 _ASYNC = ("crewgraph.agent:Agent", "crewgraph.flow.flow:Flow")
 _PROVIDERS = ("custom_llm_provider", "provider")
 _JSON = '{"type": "json_object"}'

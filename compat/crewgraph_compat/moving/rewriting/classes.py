@@ -8,9 +8,6 @@ import libcst
 from crewgraph_compat.moving.reading.types import OwnClass
 from crewgraph_compat.moving.rewriting.tree import ClassBases, SourceTree, resolve_target
 
-__all__ = ["rewrite_sources", "rewrite_tools"]
-
-
 _TOOL = "crewgraph.tools.base:BaseTool"
 _TAKE_TOOLS = frozenset(
     {

@@ -18,9 +18,6 @@ from crewgraph_compat.moving.rewriting.tree import SourceTree, dotted_path, path
 from crewgraph_compat.surface.absent import reason
 from crewgraph_compat.surface.names import names_of
 
-__all__ = ["TOOLS_NOTE", "absent_note", "is_crewai_path", "new_location", "rewrite_imports", "rewrite_strings"]
-
-
 TOOLS_NOTE = (
     "`crewai_tools` imports crewai: run the program with `crewgraph run`, or call `crewgraph_compat.install()` "
     "before the import."

@@ -20,8 +20,6 @@ from crewgraph_compat.moving.rewriting.imports import absent_note, is_crewai_pat
 from crewgraph_compat.moving.rewriting.tree import SourceTree, dotted_path, path_expression
 from crewgraph_compat.surface.names import MODULES
 
-__all__ = ["rewrite_paths", "split_module_imports"]
-
 
 @dataclass
 class _Binding:

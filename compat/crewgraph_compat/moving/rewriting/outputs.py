@@ -7,8 +7,6 @@ import libcst
 from crewgraph_compat.moving.names import FULL_OUTPUT, OUTPUTS, TAKING_TEXTS
 from crewgraph_compat.moving.rewriting.tree import ExpressionTypes, SourceTree, make_call
 
-__all__ = ["rewrite_outputs"]
-
 _TEXTS = (libcst.SimpleString, libcst.ConcatenatedString, libcst.FormattedString)
 
 

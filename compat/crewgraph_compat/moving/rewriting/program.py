@@ -15,8 +15,6 @@ from crewgraph_compat.moving.rewriting.modules import rewrite_paths, split_modul
 from crewgraph_compat.moving.rewriting.outputs import rewrite_outputs
 from crewgraph_compat.moving.rewriting.tree import ExpressionTypes, MigrationNote, SourceTree
 
-__all__ = ["UnreadableSource", "rewrite_program"]
-
 _SIGNS = (b"crewai", b"langchain", b"crewgraph")
 """A file that contains none of these has nothing to rewrite."""
 

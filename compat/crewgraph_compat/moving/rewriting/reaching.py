@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 
 import libcst
 
-__all__ = ["reaching_assignment"]
-
 _BLOCKS = (libcst.IndentedBlock, libcst.SimpleStatementSuite, libcst.SimpleStatementLine, libcst.Module)
 _LOOPS = (libcst.For, libcst.While, libcst.CompFor)
 _SCOPES = (libcst.FunctionDef, libcst.Lambda, libcst.ClassDef)

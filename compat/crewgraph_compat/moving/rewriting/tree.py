@@ -26,20 +26,6 @@ from crewgraph_compat.moving.reading.returned import classes_with_returns, retur
 from crewgraph_compat.moving.reading.types import MAY_STREAM, Imports, OwnClass, TypeScope
 from crewgraph_compat.moving.rewriting.reaching import reaching_assignment
 
-__all__ = [
-    "Change",
-    "ClassBases",
-    "ExpressionTypes",
-    "MigrationNote",
-    "SourceTree",
-    "dotted_path",
-    "make_call",
-    "path_expression",
-    "resolve_target",
-    "without_arguments",
-]
-
-
 Change = Callable[[Any], Any]
 """Maps a node, with the changes to its children applied, to its replacement."""
 
