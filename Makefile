@@ -7,7 +7,7 @@ INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Else processes that tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo install test test-all installations lint types format docs kills parity coverage notebooks reference bench servers clean
+.PHONY: help demo install test test-all installations lint types format docs kills parity coverage notebooks reference bench servers release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -76,6 +76,9 @@ notebooks: $(VENV)/.installed  ## run the notebooks and save their outputs: make
 
 reference: $(VENV)/.installed  ## generate the command line page from the commands' help
 	$(BIN)/python docs/site/command_line.py
+
+release:  ## say everywhere that crewgraph is on a package index: make release SITE=https://... REPOSITORY=https://...
+	$(PYTHON) .ci/release.py $(SITE) $(REPOSITORY)
 
 bench: $(VENV)/.installed  ## run the benchmarks, each peer in its own environment
 	$(BIN)/python -m benchmarks.run

@@ -33,6 +33,9 @@ PROGRAMS = Path(__file__).parent / "programs"
 BASE = "pip install ."
 """How README installs crewgraph; what a page says of an extra adds to it."""
 
+CHECKOUT = "pip install ."
+"""How it is installed here, also when README takes it from an index."""
+
 PLAIN = "plain"
 """README's installation, the one that asks the index itself."""
 
@@ -83,18 +86,18 @@ INSTALLATIONS = {
         "docs/knowledge.md", ('pip install "crewgraph[pdf,excel,web]"',), ("crewgraph run pdf_knowledge.py",)
     ),
     "a2a": Installation("docs/a2a.md", ('pip install "crewgraph[a2a]"',), ("crewgraph run remote_agent.py",)),
-    "mcp": Installation("docs/tools.md", ('pip install ".[mcp]"',), ("crewgraph run mcp_server.py",)),
+    "mcp": Installation("docs/tools.md", ('pip install "crewgraph[mcp]"',), ("crewgraph run mcp_server.py",)),
     "middleware": Installation(
         "docs/agents.md", ('pip install "crewgraph[middleware]"',), ("crewgraph run middleware.py",)
     ),
-    "postgres": Installation("README.md", ('pip install ".[postgres]"',), ("crewgraph run postgres.py",)),
+    "postgres": Installation("README.md", ('pip install "crewgraph[postgres]"',), ("crewgraph run postgres.py",)),
     "serve": Installation("docs/serving.md", ('pip install "crewgraph[serve]"',), ("python served_crew.py",)),
     "serve-queue": Installation(
         "docs/serving.md", ('pip install "crewgraph[serve,queue]"',), ("python served_queue.py",)
     ),
     "queue": Installation("docs/queue.md", ('pip install "crewgraph[queue]"',), ("crewgraph run queue_of_runs.py",)),
     "declared": Installation(
-        "docs/declared-flows.md", ('pip install ".[declared]"',), ("crewgraph run declared_flow.py",)
+        "docs/declared-flows.md", ('pip install "crewgraph[declared]"',), ("crewgraph run declared_flow.py",)
     ),
     **{
         name: Installation(
@@ -102,10 +105,16 @@ INSTALLATIONS = {
             (),
             (
                 "uv build -q -o wheels $CHECKOUT",
-                "uv venv -q apart",
-                f"uv pip install -q --python apart/bin/python --resolution {resolution} wheels/*.whl",
-                "env -u OPENAI_API_KEY apart/bin/python $CHECKOUT/examples/demo.py",
-                'apart/bin/python -c "from crewgraph.core.pregel import saves_inline; assert saves_inline"',
+                *(
+                    command
+                    for package in ("*.tar.gz", "*.whl")
+                    for command in (
+                        "uv venv -q --clear apart",
+                        f"uv pip install -q --python apart/bin/python --resolution {resolution} wheels/{package}",
+                        "env -u OPENAI_API_KEY apart/bin/python $CHECKOUT/examples/demo.py",
+                        'apart/bin/python -c "from crewgraph.core.pregel import saves_inline; assert saves_inline"',
+                    )
+                ),
             ),
         )
         for name, resolution in {"lowest": "lowest-direct", "newest": "highest"}.items()
@@ -113,8 +122,12 @@ INSTALLATIONS = {
 }
 
 UNTRIED = {
-    **{f'pip install --no-cache-dir "/crewgraph[{extras}]"': "in a Docker file" for extras in ("serve", "serve,queue")},
-    'pip install ".[anthropic]"': "asks a provider's server",
+    **{
+        f'pip install --no-cache-dir "{source}[{extras}]"': "in a Docker file"
+        for source in ("/crewgraph", "crewgraph")
+        for extras in ("serve", "serve,queue")
+    },
+    'pip install "crewgraph[anthropic]"': "asks a provider's server",
     'pip install "crewgraph[serve,mcp]"': "each is tried alone",
     'pip install "crewgraph[mem0]"': "asks a server",
     "pip install -e '.[dev]'": "a step of created projects, which `create` follows",
@@ -229,7 +242,8 @@ def try_installation(name: str, stock: Stock) -> None:
     with stock.place() as place, OpenAIServer(answer) as server:
         environment = make_environment(place, stock)
         for said in installation.said:
-            run(said, ROOT, environment if name == PLAIN else from_wheels(environment, stock))
+            command = CHECKOUT if said == BASE else said
+            run(command, ROOT, environment if name == PLAIN else from_wheels(environment, stock))
         folder = place / "work"
         folder.mkdir()
         for program in PROGRAMS.iterdir():
@@ -242,7 +256,7 @@ def try_created(kind: str, stock: Stock) -> None:
     """Create a project of a kind, and follow the steps that its README names, with a crewgraph that no index has."""
     with stock.place() as place, OpenAIServer(answer) as server:
         environment = from_wheels(make_environment(place, stock), stock)
-        run(BASE, ROOT, environment)
+        run(CHECKOUT, ROOT, environment)
         run(f"crewgraph create {kind} Harbour-{kind}", place, environment)
         folder = place / f"harbour_{kind}"
         steps = re.search(r"```text\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)

@@ -6,6 +6,9 @@ from types import ModuleType
 
 from crewgraph.errors import MissingExtra
 
+RELEASED = False
+"""Whether crewgraph is on a package index; `make release` says so here and on the pages."""
+
 
 @cache
 def load(module: str) -> ModuleType:

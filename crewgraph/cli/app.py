@@ -79,6 +79,8 @@ _COMMANDS_OF_CREWAI = {
     "uv": "use uv itself",
     "version": "use `crewgraph --version`",
     "update": "use `crewgraph migrate`",
+    "kickoff": "use `crewgraph run`",
+    "plot": "use `crewgraph run plot`, or `flow.plot()` in Python",
     "flow": "use `crewgraph run` for `flow kickoff`, and `crewgraph run plot` for `flow plot`",
     "memory": "read memories in Python, as with `crew.memory.recall(...)`",
     "checkpoint": "use `crewgraph runs`, and `crew.history()` in Python",

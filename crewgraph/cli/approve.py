@@ -160,7 +160,7 @@ class _PendingRun:
                 return [*pending.questions]
         name = f"flow `{definition.flow_name}`" if isinstance(definition, Flow) else f"crew `{definition.name}`"
         raise RunError(
-            f"no pending run of {name} with thread id `{self._thread}`; `crewgraph approve` lists pending runs"
+            f"no run of {name} with thread `{self._thread}` waits for an answer; `crewgraph approve` lists the runs that do"
         )
 
     def answers(self, questions: list[_AnyQuestion]) -> PlainDict | None:
@@ -189,7 +189,7 @@ def _list_pending(saver: object) -> None:
     from crewgraph.runtime.runs import storage
 
     if saver is None and not (storage_dir() / storage.DATABASE).is_file():
-        print_text("no pending runs")
+        print_text("no run waits for an answer")
         return
     from crewgraph.runtime.runs.index import pending_runs
 
@@ -199,7 +199,7 @@ def _list_pending(saver: object) -> None:
         for question in run.questions:
             print_line(f"  {question.id}  {question.summary()}")
     if not runs:
-        print_text("no pending runs")
+        print_text("no run waits for an answer")
 
 
 def _select_question(questions: list[_AnyQuestion], question_id: str | None) -> _AnyQuestion:

@@ -18,7 +18,7 @@ from crewgraph.cli.target import load_target, project_target
 from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.disk import replace_file
 from crewgraph.errors import CrewgraphError
-from crewgraph.extras import require
+from crewgraph.extras import RELEASED, require
 from crewgraph.text import printable_line
 
 
@@ -92,7 +92,7 @@ def migrate(
     print_source(migration.diff())
     for note in (*migration.broken, *migration.notes):
         print_line(f"{note.file}:{note.line}: {note.text}", err=True)
-    if any(b"crewgraph>=" in file.after for file in migration.files):
+    if not RELEASED and any(b"crewgraph>=" in file.after for file in migration.files):
         print_line("crewgraph is not on a package index yet: install its checkout before these requirements.", err=True)
     if write:
         _write_changes(migration.write, "Run again to write the remaining files.")

@@ -22,6 +22,7 @@ import typer
 from crewgraph import __version__
 from crewgraph.cli.output import print_text
 from crewgraph.errors import DefinitionError, RunError
+from crewgraph.extras import RELEASED
 from crewgraph.schema import PlainDict
 
 _MAX_LENGTH = 60
@@ -156,7 +157,8 @@ def _install_note() -> str:
         return ""
     return (
         "\nOn the machine where the project was created, crewgraph came from the path in the second line. Elsewhere, name the "
-        "wheel or the\ncheckout that you have there; from a package index, `pip install -e '.[dev]'` is enough.\n"
+        "wheel or the\ncheckout that you have there"
+        + ("; from a package index, `pip install -e '.[dev]'` is enough.\n" if RELEASED else ".\n")
     )
 
 

@@ -227,9 +227,9 @@ def log_tasks_outputs(
         run = stored_run(saver, thread)
     tasks = [_task_output(name, output) for name, output in run.finished.items()]
     if as_json:
-        print_json({"thread_id": run.thread_id, "crew": run.crew, "inputs": run.inputs, "tasks": tasks})
+        print_json({"thread_id": run.thread_id, "crew": run.shown_name, "inputs": run.inputs, "tasks": tasks})
         return
-    print_line(f"run {run.thread_id} of crew `{run.crew or 'unknown'}`")
+    print_line(f"run {run.thread_id} of crew `{run.shown_name}`")
     for number, one in enumerate(tasks):
         fields = ("id", "key", "agent", "expected_output", "output")
         print_fields(

@@ -22,6 +22,7 @@ from crewgraph.crew import Crew
 from crewgraph.errors import RunError
 from crewgraph.flow.flow import Flow
 from crewgraph.project.env_file import load_env
+from crewgraph.text import suggestion
 
 _TARGET_FORMAT = "pass `path/to/file.py:name` or `package.module:name`"
 
@@ -149,7 +150,9 @@ def _import_target(target: str | None, kind: str | None, *, is_run: bool = True)
             why = (
                 "" if is_run else ' without what it runs at its top level; guard that with `if __name__ == "__main__":`'
             )
-            raise RunError(f"`{module}` has no attribute `{part}`{why}; {_TARGET_FORMAT}.")
+            raise RunError(
+                f"`{module}` has no attribute `{part}`{why}; {_TARGET_FORMAT}.{suggestion(part, dir(value))}"
+            )
         value = getattr(value, part)
     return path, value
 

@@ -1,4 +1,4 @@
-"""`crewgraph approve`: pending runs are listed, shown, answered and resumed."""
+"""`crewgraph approve`: waiting runs are listed, shown, answered and resumed."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def said(messages):
     said = [one["content"] for one in messages if one["role"] == "assistant"]
     return [ToolUse("pay", {"to": "anna"}), "first", "second"][len(said)]
 
-clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM(said), tools=[pay])
+clerk = Agent(role="clerk\\n", goal="g", backstory="b", llm=ScriptedLLM(said), tools=[pay])
 task = Task(name="pay", description="d", expected_output="e", agent=clerk, human_input=True)
 office = Crew(agents=[clerk], tasks=[task], name="office")
 
@@ -63,7 +63,7 @@ def approve(office: Python, *arguments: str, target: str = "office.py:office") -
 
 
 def test_what_waits_is_listed(office: Python):
-    assert office("-m", "crewgraph", "approve").stdout == "no pending runs\n"
+    assert office("-m", "crewgraph", "approve").stdout == "no run waits for an answer\n"
     office("office.py", "office", "t")
     first, second = office("-m", "crewgraph", "approve").stdout.splitlines()
     assert first.startswith("t  crew office  since ") and first.endswith(" UTC")
@@ -85,7 +85,7 @@ def test_a_run_continues_with_each_answer_until_it_is_done(office: Python):
     ran = approve(office, "t", "--yes")
     assert ran.returncode == 1
     assert ran.stderr == (
-        "Error: no pending run of crew `office` with thread id `t`; `crewgraph approve` lists pending runs\n"
+        "Error: no run of crew `office` with thread `t` waits for an answer; `crewgraph approve` lists the runs that do\n"
     )
 
 

@@ -52,8 +52,9 @@ def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
     pyproject = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
     assert pyproject["project"]["name"] == "my-crew"
     assert pyproject["project"]["scripts"] == {"my-crew": "my_crew.main:main"}
-    served = json.loads((folder / "langgraph.json").read_text("utf-8"))["graphs"]
-    assert served == {"MyCrew" if kind == "crew" else "MyCrewFlow": "./src/my_crew/graph.py:graph"}
+    served = json.loads((folder / "langgraph.json").read_text("utf-8"))
+    name = "MyCrew" if kind == "crew" else "MyCrewFlow"
+    assert served["env"] == ".env" and served["graphs"] == {name: "./src/my_crew/graph.py:graph"}
     look = (
         "from crewgraph.cli.target import load_target\n"
         f"print(load_target({pyproject['tool']['crewgraph']['target']!r}).name)\n"

@@ -127,6 +127,7 @@ def test_of_several_crews_one_has_to_be_named(project: Path):
     [
         ("teams_of_test", "invalid target `teams_of_test`"),
         ("teams_of_test:nobody", "has no attribute `nobody`"),
+        ("teams_of_test:Trips", "Did you mean `Trip`"),
         ("teams_of_test:Trip", "not a crew"),
         ("teams_of_test:Asks", "cannot be called without arguments .*: 'port'"),
         ("nowhere.py:crew", "file `.*nowhere.py` does not exist"),

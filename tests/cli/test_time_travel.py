@@ -106,6 +106,18 @@ def test_no_such_runs_is_no_error(team: Python):
     assert read_json(team, "runs", "--status", "open") == []
 
 
+def test_a_crew_without_a_name_is_shown_under_that_of_its_program(python: Python, tmp_path: Path):
+    (tmp_path / "rates.py").write_text(
+        "from crewgraph import Agent, Crew, ScriptedLLM, Task\n"
+        "clerk = Agent(role='clerk', goal='g', backstory='b', llm=ScriptedLLM(['done']))\n"
+        "task = Task(description='d', expected_output='e', agent=clerk)\n"
+        "Crew(agents=[clerk], tasks=[task]).kickoff(thread_id='first')\n"
+    )
+    python("rates.py")
+    assert read_json(python, "runs")[0]["name"] == read_json(python, "log-tasks-outputs")["crew"] == "rates"
+    assert python(*CREWGRAPH, "log-tasks-outputs").stdout.startswith("run first of crew `rates`\n")
+
+
 def test_the_outputs_of_the_latest_run_are_reported_and_an_id_is_replayed(team: Python):
     team("team.py", "first", "rain", WHO="a")
     outputs = read_json(team, "log-tasks-outputs")

@@ -12,6 +12,7 @@ from modes import Mode, graph_of
 from pydantic import BaseModel
 from waiting import LONG
 
+from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.flow import Flow, PendingFlow, human_feedback, listen, router, start
 
@@ -176,6 +177,11 @@ def test_a_run_of_another_flow_is_not_taken_for_one_of_this(mode: Mode):
         with pytest.raises(RunError, match="is an unfinished run of flow `Asks`, which flow `Others` cannot resume"):
             method()
     assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, "yes") == "posted"
+    clerk = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(["done"]))
+    task = Task(name="t", description="d", expected_output="e", agent=clerk)
+    Crew(name="desk", agents=[clerk], tasks=[task], checkpointer=saver).kickoff(thread_id="crew's")
+    with pytest.raises(RunError, match="thread `crew's` holds a run of crew `desk`, not of flow `Asks`"):
+        resume(mode, Asks(checkpointer=saver), "crew's")
 
 
 def test_answers_to_questions_that_nobody_asked_are_refused(mode: Mode):

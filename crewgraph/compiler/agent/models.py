@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from crewgraph.compiler.surroundings import AROUND
@@ -28,10 +28,6 @@ from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import scoped
 from crewgraph.tools.cache import CacheHandler
-
-if TYPE_CHECKING:
-    pass
-
 
 # Not attributes of the definitions: a copy of a definition must start without them.
 _controllers: WeakKeyDictionary[BaseAgentDefinition | CrewDefinition, RPMController] = WeakKeyDictionary()

@@ -311,7 +311,8 @@ class AgentRunner:
         """Asks people on behalf of the agent."""
         task = None if self.task is None else self.binding.slug
         report = self._report
-        return Asker(agent=self._role, task=task, book=self.book, on_asked=report.asked, on_answered=report.answered)
+        role = " ".join(self._role.split())  # a folded text of YAML ends with a line break
+        return Asker(agent=role, task=task, book=self.book, on_asked=report.asked, on_answered=report.answered)
 
     @property
     def assessor(self) -> Model | None:

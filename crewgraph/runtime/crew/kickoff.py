@@ -186,8 +186,8 @@ def _resume(
     state = yield Saving(run.graph, "get_state", run.config)
     if state.created_at is None:
         raise UnknownRun(
-            f"there is no run of thread `{thread_id}` in {_place_text(run.place)}. Check the thread's name, and "
-            "whether the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
+            f"there is no run of thread `{thread_id}` in {_place_text(run.place)}. Check the thread's name, which "
+            "`crewgraph runs` lists, and whether the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
     run = run.with_stored_granularity(state.metadata)
     yield from run.check_continues()

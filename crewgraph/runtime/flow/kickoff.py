@@ -53,7 +53,7 @@ from crewgraph.runtime.execution import (
 )
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
-from crewgraph.runtime.runs.metadata import FLOW_NAME, project_labels
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, project_labels, shown_name
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for, checkpointer_of_graph
 from crewgraph.schema import PlainDict
@@ -443,6 +443,10 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[Gra
     """Return the stored state of a thread."""
     state = yield Saving(graph, "get_state", _config(graph, run, thread_id))
     metadata: Mapping[str, object] = state.metadata or {}
+    if CREW_NAME in metadata and FLOW_NAME not in metadata:
+        raise RunError(
+            f"thread `{thread_id}` holds a run of crew `{shown_name(metadata)}`, not of flow `{graph.flow.flow_name}`"
+        )
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
     if name != graph.flow.flow_name and _is_open(state.values):
         raise RunError(

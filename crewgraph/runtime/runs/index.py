@@ -26,7 +26,7 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import UnknownRun
-from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, PROGRAM, crew_labels
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, shown_name
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
 from crewgraph.schema import PlainDict, PlainMapping
@@ -223,8 +223,7 @@ def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
         return _flow_info(latest) if kind != "crew" else None
     if CREW_NAME not in metadata or kind == "flow":
         return None
-    info = _crew_info({}, latest)
-    return replace(info, name=str(metadata.get(PROGRAM, info.name)))
+    return replace(_crew_info({}, latest), name=str(shown_name(metadata)))
 
 
 def _flow_info(latest: LatestCheckpoint) -> RunInfo:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.digests import digest
@@ -70,6 +71,11 @@ def _digest_of(slugs: tuple[str, ...]) -> str:
 def stored_crew_name(name: str | None) -> str:
     """Return the name of a crew in metadata."""
     return "crew" if name is None or name in _NAMELESS else name
+
+
+def shown_name(labels: Mapping[str, Any]) -> str | None:
+    """Return the name by which `crewgraph runs` lists a crew's run: the crew's, else its program's; None for other graphs."""
+    return labels.get(PROGRAM, labels.get(CREW_NAME))
 
 
 def without_labels(metadata: Mapping[str, object]) -> dict[str, object]:

@@ -16,7 +16,7 @@ from crewgraph.core.pregel import ERROR, coming, executions, interrupts_in, lead
 from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.errors import RunError, UnknownRun
-from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, stored_crew_name
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, shown_name, stored_crew_name
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import storable_id
 
@@ -75,6 +75,11 @@ class StoredCrewRun(StoredRun):
     def crew(self) -> str | None:
         """The name of the crew; None if a user's own graph ran it."""
         return self.metadata.get(CREW_NAME)
+
+    @property
+    def shown_name(self) -> str:
+        """The name by which `crewgraph runs` lists the run."""
+        return shown_name(self.metadata) or "unknown"
 
     @property
     def forked_from(self) -> str | None:
@@ -236,8 +241,8 @@ def _crew_run(
 ) -> StoredCrewRun:
     if checkpoint is None:
         raise UnknownRun(
-            f"there is no run of thread `{thread_id}` in the {type(saver).__name__}. Check the thread's name, and whether "
-            "the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
+            f"there is no run of thread `{thread_id}` in the {type(saver).__name__}. Check the thread's name, which "
+            "`crewgraph runs` lists, and whether the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
     run = StoredCrewRun(checkpoint)
     if FLOW_NAME in run.metadata:
@@ -249,7 +254,7 @@ def _crew_run(
         raise RunError(f"thread `{thread_id}` holds a run of another graph, not of a crew")
     if crew is not None and run.crew not in (None, stored_crew_name(crew.name)):
         raise RunError(
-            f"thread `{thread_id}` holds a run of crew `{run.crew}`, not of crew `{stored_crew_name(crew.name)}`; "
+            f"thread `{thread_id}` holds a run of crew `{run.shown_name}`, not of crew `{stored_crew_name(crew.name)}`; "
             "`crew.runs()` lists those of a crew"
         )
     return run
