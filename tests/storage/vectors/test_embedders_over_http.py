@@ -1,7 +1,9 @@
 """Embedders that ask a service: OpenAI, Azure, Ollama and what speaks OpenAI's protocol."""
 
+import gc
 import json
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -119,6 +121,11 @@ def test_ollama_is_asked_at_its_address_however_it_is_written(
         assert embedder.name == "ollama/nomic-embed-text"
     assert [request.path for request in server.requests] == [path] * 2
     assert [body["model"] for body in server.bodies] == ["nomic-embed-text"] * 2
+    with warnings.catch_warnings(
+        action="ignore", category=ResourceWarning
+    ):  # Ollama's client leaves its connections open
+        del embedder
+        gc.collect()
 
 
 @pytest.mark.parametrize("provider", ["jina", "mistral", "openrouter"])
