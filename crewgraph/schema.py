@@ -47,7 +47,7 @@ def not_a_model(field: str, value: object) -> str | None:
     """Return what to write instead of a value that is no pydantic model, for a field that takes one; None if it is one."""
     if isinstance(value, BaseModel):
         return f"`{field}` is a pydantic model, the class: write `{type(value).__name__}`, not an instance of it"
-    written = re.sub(r"\b(?:\w+\.)+|<class '|'>", "", repr(value))
+    written = re.sub(r"\b(?>(?:\w++\.)+)|<class '|'>", "", repr(value))
     if isinstance(value, type) and issubclass(value, BaseModel):
         return None
     return f"`{field}` is a pydantic model, not `{written:.60}`; wrap it in one: `class Items(BaseModel): items: {written:.60}`"

@@ -291,7 +291,7 @@ def extract_json(text: str) -> Any | None:
 _START = re.compile(r"[{\[]")
 _FENCE = re.compile(r"```[ \t]*+[A-Za-z0-9]*+\s*+\Z")
 _TOKEN = re.compile(
-    r"""(?P<space>(?>(?:\s|//[^\n]*+)+))
+    r"""(?P<space>(?>(?:\s++|//[^\n]*+)+))
     | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<colon>:)
     | (?P<comma>,)
     | (?P<double>"[^"\\]*+(?>(?:\\.[^"\\]*+)*)")

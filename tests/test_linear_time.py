@@ -136,11 +136,14 @@ def seems_to_grow(work: Callable[[str], object], text_of: Callable[[int], str]) 
 
 
 def is_linear(work: Callable[[str], object], text_of: Callable[[int], str]) -> bool:
-    """Whether the time grows with the length: looked at where it is long enough to be measured, and twice."""
+    """Whether the time grows with the length: looked at where it is long enough to be measured, in several tries.
+
+    The first may also pay for memory that the process has not had yet.
+    """
 
     def seconds(length: int) -> float:
         text = text_of(length)
-        return cpu(lambda: work(text), AT_MOST)
+        return least(lambda: work(text), AT_MOST)
 
     length = SHORT
     while seconds(length) < MEASURABLE:
@@ -149,7 +152,7 @@ def is_linear(work: Callable[[str], object], text_of: Callable[[int], str]) -> b
         length *= 2
     text, longer = text_of(length), text_of(4 * length)
     limit = GROWTH * least(lambda: work(text), AT_MOST)
-    return any(cpu(lambda: work(longer), limit) < limit for _ in range(2))
+    return any(cpu(lambda: work(longer), limit) < limit for _ in range(5))
 
 
 def least(work: Callable[[], object], limit: float) -> float:

@@ -174,7 +174,7 @@ def test_what_crewgraph_lacks_is_refused_with_a_reason():
         "from crewai.experimental.evaluation import AgentEvaluator": "LangSmith",
         "from crewai.utilities.agent_utils import parse_tools": "agent loop",
         "from crewai.tools.tool_usage import ToolUsage": "how CrewAI runs tools",
-        "from crewai import ExecutionContext": "crew.compile()",
+        "from crewai import ExecutionContext": "contextvars.copy_context()",
     }
     with installed():
         for program, why in lacking.items():

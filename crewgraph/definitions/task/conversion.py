@@ -4,7 +4,7 @@ Tasks do this on their own; the functions are for programs that convert texts th
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import BaseModel, ValidationError
 
@@ -94,6 +94,15 @@ class Converter(OutputConverter):
     async def ato_json(self, current_attempt: int = 1) -> Any:
         """Async version of `to_json`, run in a thread."""
         return await acall(self.to_json, current_attempt)
+
+
+class CreateConverterKwargs(TypedDict, total=False):
+    """Arguments of a converter."""
+
+    llm: Any
+    text: str
+    model: type[BaseModel]
+    instructions: str
 
 
 def convert_to_model(
