@@ -53,8 +53,6 @@ class HookedModel(ModelWrapper[Model]):
     def answer(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Program[Reply]:
-        if not self._is_hooked:
-            return (yield asking(self.model, messages, tools, stop, config))
         request = _Request(self, messages)
         with request.raise_if_blocked():
             yield dispatching(_PRE, request.context, before_llm_call_reducer)
@@ -66,8 +64,8 @@ class HookedModel(ModelWrapper[Model]):
         return request.hooked_reply(reply)
 
     @property
-    def _is_hooked(self) -> bool:
-        return has_hooks(self.crew, _PRE, _POST)
+    def direct(self) -> Model | None:
+        return None if has_hooks(self.crew, _PRE, _POST) else self.model
 
 
 class _Request:

@@ -44,7 +44,7 @@ def test_an_output_tells_its_conversation(mode: Mode):
     made = crew(task("a", agent(llm, tools=[look])), task("b", agent(llm)), checkpointer=False)
     result = mode.kickoff(made)
     first, second = result.tasks_output
-    assert [message["role"] for message in first.messages] == ["system", "user", "assistant", "tool"]
+    assert [message["role"] for message in first.messages] == ["system", "user", "assistant", "tool", "assistant"]
     assert first.messages[2]["tool_calls"][0]["function"] == {"name": "look", "arguments": '{"i": 1}'}
     assert first.messages[3]["content"] == "<1>"
     assert [message["role"] for message in second.messages] == ["system", "user"]
@@ -62,7 +62,7 @@ def test_conversations_are_not_kept_and_a_resumed_task_has_its_own(mode: Mode, t
             mode.kickoff(made, thread_id="t")
         first, second = mode.resume(made, "t").tasks_output
         assert first.messages == []
-        assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "tool"]
+        assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "tool", "assistant"]
         state = mode.state(mode.compile(made, checkpointer=saver), {"configurable": {"thread_id": "t"}})
         assert "messages" not in state.values["a"]
 

@@ -225,10 +225,13 @@ class RateLimitedModel(ModelWrapper[EventModel]):
     model: EventModel
     controllers: Sequence[Any]
 
+    @property
+    def direct(self) -> Model | None:
+        return None if self.controllers else self.model
+
     def answer(self, *request: Any) -> Program[Reply]:
-        if self.controllers:
-            check_limits(self.name)
-            yield Do(wait_for_slot, await_slot, self.controllers, self.is_delayed)
+        check_limits(self.name)
+        yield Do(wait_for_slot, await_slot, self.controllers, self.is_delayed)
         return (yield asking(self.model, *request))
 
     def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:

@@ -137,7 +137,9 @@ class TaskRunner:
         if self._needs_review:
             answer = yield from self._review(answer, self._improve)
         if self._dialogue is not None:
-            yield Notify(partial(self._definition.record_messages, tuple(self._dialogue.whole)))
+            yield Notify(
+                partial(self._definition.record_messages, (*self._dialogue.transcript.messages, *self._dialogue.final))
+            )
         return answer
 
     def _read_conversation(self) -> list[str]:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from operator import is_not
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast, get_origin, get_type_hints
 
@@ -36,10 +37,12 @@ def set_declared_fields(flow: Any, names: Mapping[str, type], values: Mapping[st
         ValidationError: A value does not fit, or a `Field(...)` without a default has none.
     """
     kind: Any = flow.__class__
-    if "_field_model" not in vars(kind):
-        kind._field_model = _model_of(kind, names)
+    defaults = [getattr(kind, name, None) for name in names]  # a program may set others at the class
+    made = kind.__dict__.get("_field_model")
+    if made is None or any(map(is_not, made[0], defaults)):
+        kind._field_model = made = defaults, _model_of(kind, names)
     given = {name: values[name] for name in names if name in values}
-    for name, value in kind._field_model(**given):
+    for name, value in made[1](**given):
         # Unless an `__init__` before this one has set it.
         if name in given or (name not in vars(flow) and hasattr(kind, name)):
             setattr(flow, name, value)

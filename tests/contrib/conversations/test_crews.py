@@ -110,7 +110,7 @@ def test_a_crew_without_inputs_can_begin_at_once():
 
 
 def test_after_a_failed_request_it_is_as_if_nothing_had_been_said(mode: Mode):
-    chat = tides(host(*[ConnectionError("down")] * 3, "Final Answer: Which sea?")).conversation()
+    chat = tides(host(ConnectionError("down"), "Final Answer: Which sea?")).conversation()
     with pytest.raises(ConnectionError):
         say(mode, chat, "hello")
     assert chat.messages == []
@@ -148,8 +148,8 @@ import json
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 
 about = {ABOUT!r}
-host = ScriptedLLM([json.dumps(about), "Final Answer: Hello! Which sea?", ConnectionError("down"), ConnectionError("down"),
-    ConnectionError("down"), ToolUse("run_crew", {{"sea": "North Sea", "json": "text"}}), "Final Answer: You are welcome."])
+host = ScriptedLLM([json.dumps(about), "Final Answer: Hello! Which sea?", ConnectionError("down"),
+    ToolUse("run_crew", {{"sea": "North Sea", "json": "text"}}), "Final Answer: You are welcome."])
 clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["Final Answer: high water"]))
 look = Task(description="Look at {{sea}} as {{json}}", expected_output="e", agent=clerk)
 crew = Crew(name="tides", agents=[clerk], tasks=[look], chat_llm=host)
