@@ -48,7 +48,7 @@ def files_in(inputs: PlainMapping) -> dict[str, FileRecord]:
         return {}
     records = cast("PlainMapping", value)
     if not all(
-        (isinstance(record, Mapping) and "digest" in record and any(key in record for key in ("path", "data", "url")))
+        isinstance(record, Mapping) and "digest" in record and any(key in record for key in ("path", "data", "url"))
         for record in records.values()
     ):
         return {}

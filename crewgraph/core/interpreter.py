@@ -309,8 +309,8 @@ def _failed(
 def _answers(effect: Recorded, frame: _Frame, here: str) -> list[object]:
     """Return the answers to an effect's interrupts, in order: the stored ones and a new one.
 
-    They are found by ids of our own. LangGraph hands out answers by position, and an answer to a node's first question that comes
-    twice also to its second.
+    They are found by ids of our own. LangGraph hands out answers by position, and if an answer to a node's first question is
+    delivered twice, the second question gets it, too.
     """
     journal, answers = frame.journal, list[object]()
     while (stored := journal.started(f"{here}={len(answers)}", effect)) is not None:

@@ -35,6 +35,7 @@ from crewgraph.core.pregel import (
 )
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
+from crewgraph.redaction import redacted_logger
 
 _Update = dict[str, Any]
 
@@ -87,6 +88,7 @@ in a metered run."""
 _STARTED = "?"
 _NONE: Mapping[str, object] = {"value": None}
 _CLOCKED = "!"
+_log = redacted_logger(__name__)
 _CHECKPOINT_TIMEOUT = 60.0  # seconds; a database may be busy for 30
 _ANSWER_TIMEOUT = 5.0  # seconds
 _REMEMBERED = 256
@@ -273,6 +275,13 @@ class Journal:
                 break
             yield sleep(pause)
             pause = min(pause * 2, 0.05)
+        if taken and not stored:
+            _log.warning(
+                "the answer that the run of thread `%s` was resumed with is not stored after %g s, so it cannot be removed: name "
+                "the question in each answer, `Command(resume={interrupt.id: value})`, else the next one may get it",
+                self.place.thread,
+                _ANSWER_TIMEOUT,
+            )
         if stored and stored[0] is not None:
             yield from self._save(*NO_ANSWER, self._claimed(self.place.above[0]))
 

@@ -372,7 +372,7 @@ Used = Callable[[], dict[str, int]]
 
 
 def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used, Callable[[], int]]:
-    """Return the config for user code inside the effect at `path`, and what returns its calls of `@task` and of `interrupt`."""
+    """Return the config for user code inside the effect at `path`, and functions that count its `@task` and `interrupt` calls."""
     conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:

@@ -1,8 +1,7 @@
 """Questions and answers in the forms of LangChain's inboxes.
 
 Payloads and replies are those of LangChain's human-in-the-loop middleware (`action_requests`, `decisions`) and of Agent Inbox
-(`action_request`, a list with one response). Front ends that speak AG-UI answer by `ag-ui-langgraph`, whose answers to several
-questions, and of a person who answers none, are here, too.
+(`action_request`, a list with one response). `ag-ui-langgraph` wraps several answers, or a cancellation, in keys of its own.
 """
 
 import json
@@ -59,7 +58,10 @@ IGNORE = {"type": "ignore"}
 
 
 def of_front_end(resume: Any) -> Any:
-    """Return the value that a run is resumed with, in which answers of `ag-ui-langgraph` are by id, or ignore a question."""
+    """Return the answers that `ag-ui-langgraph` resumes a run with, by interrupt id, and `IGNORE` for a cancelled question.
+
+    Any other value is returned as it is.
+    """
     if not is_mapping(resume):
         return resume
     if resume.get(_CANCELLED) is True:
@@ -158,15 +160,12 @@ def _verdict_of_text(reply: str) -> bool | str | dict[str, object] | None:
         return _verdict_of_dict(parsed) if set(parsed) & {"args", "approved"} else parsed
     if reply.strip(_PUNCTUATION).casefold() in YES:
         return True
-    refusal = next(
-        (
-            word
-            for word in NO
-            if reply.casefold().startswith(word) and (len(reply) == len(word) or reply[len(word)] in _PUNCTUATION)
-        ),
-        None,
-    )
+    refusal = next((word for word in NO if _starts_with_word(reply, word)), None)
     return None if refusal is None else reply[len(refusal) :].strip(_PUNCTUATION)
+
+
+def _starts_with_word(text: str, word: str) -> bool:
+    return text.casefold().startswith(word) and (len(text) == len(word) or text[len(word)] in _PUNCTUATION)
 
 
 def decisions_of(request: PlainMapping, reply: object) -> object:

@@ -150,12 +150,10 @@ class RunMeter(ActiveNodes):
         if budget == "max_seconds":
             return self.clock
         ledger = UsageLedger(self.entries)
-        return (
-            ledger.total.total_tokens
-            if budget == "max_tokens"
-            else sum(
-                price.of(usage) for model, usage in ledger.by_model.items() if (price := price_of(model)) is not None
-            )
+        if budget == "max_tokens":
+            return ledger.total.total_tokens
+        return sum(
+            price.of(usage) for model, usage in ledger.by_model.items() if (price := price_of(model)) is not None
         )
 
     def _exceeded(self, budget: str, limit: float) -> BudgetExceeded:

@@ -69,7 +69,10 @@ class FlowNode(Runnable[Any, Any]):
 
 
 def _answered(steps: Program[object], config: RunnableConfig) -> Program[object]:
-    """Take the steps of a node; forget the value that the run was resumed with once a question has taken it, or asks in vain."""
+    """Take the steps of a node.
+
+    The value that the run was resumed with is forgotten once a question has taken it, or when another question stops the node.
+    """
     known = len(answers_of(config))
     try:
         update = yield from steps

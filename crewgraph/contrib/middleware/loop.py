@@ -398,7 +398,7 @@ class _Loop:
         rest = list(zip(read_messages(openai_messages(read_conversation(sent))), sent, strict=True))[changed["kept"] :]
         replaced = {source.id for _, source in rest}
         then: list[BaseMessage] = []
-        system: Any = None if changed["kept"] or not (bool(sent) and sent[0].type == "system") else ""
+        system: Any = None if changed["kept"] or not sent or sent[0].type != "system" else ""
         for message in changed["then"]:
             number = next((number for number, (plain, _) in enumerate(rest) if plain == message), None)
             if number is not None:

@@ -138,7 +138,7 @@ class ThreadPool(Executor):
     """Daemon threads for blocking calls, which see the context of their `submit`; threads that are idle are used again.
 
     At its end, the interpreter waits for the calls, but for those that are left: a call that hangs does not keep the process.
-    An interruption takes the place of a call's future, but the call begins, or was not taken at all.
+    If an interruption is raised in place of the future, the call either runs or was never accepted.
 
     Args:
         most: the maximum number of threads; None for as many as there are calls at once.
