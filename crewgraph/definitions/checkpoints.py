@@ -55,10 +55,16 @@ class NextRun:
     """Mixin of crews, flows and agents whose next run can start from a snapshot."""
 
     _next_start: Any
+    _checkpoint_origin: tuple[str, str | None, str] | None
 
-    def start_next_with(self, start: Any) -> None:
-        """Set the starting point of the next run; `contrib.snapshots` defines its form."""
-        self._next_start = start
+    @property
+    def checkpoint_origin(self) -> tuple[str, str | None, str] | None:
+        """The branch of the checkpoints, the checkpoint that the next one follows, and the last completed task (or "")."""
+        return self._checkpoint_origin
+
+    def start_next_with(self, start: Any, origin: tuple[str, str | None, str] | None = None) -> None:
+        """Set the starting point of the next run, whose form `contrib.snapshots` defines, and the origin of its checkpoints."""
+        self._next_start, self._checkpoint_origin = start, origin
 
     def take_start(self) -> Any:
         """Return and clear the starting point of the next run; None for a regular start."""
@@ -82,10 +88,8 @@ class CheckpointFields(NextRun, BaseModel, defer_build=True):
     execution_context: Any = Field(default=None, exclude=True, repr=False)
     """Accepted and ignored."""
 
-    checkpoint_kickoff_event_id: str | None = Field(default=None, exclude=True, repr=False)
-    """Id of the event that started the last run with checkpoints."""
-
     _next_start: Any = PrivateAttr(default=None)
+    _checkpoint_origin: tuple[str, str | None, str] | None = PrivateAttr(default=None)
 
 
 class CrewCheckpoints(CheckpointFields):
@@ -93,12 +97,6 @@ class CrewCheckpoints(CheckpointFields):
 
     entity_type: Literal["crew"] = Field(default="crew", repr=False)
     """The kind of entity."""
-
-    checkpoint_inputs: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
-    """Inputs of the last run with checkpoints, or of the continued run."""
-
-    checkpoint_train: bool | None = Field(default=None, exclude=True, repr=False)
-    """Whether that run was a training."""
 
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings) -> Self:

@@ -203,7 +203,6 @@ _HOMES: dict[str, str] = {
     "crewai.skills.validation": "crewgraph.contrib.skills.registry crewgraph.contrib.skills.skill",
     "crewai.state": "crewgraph.contrib.snapshots.config",
     "crewai.state.checkpoint_config": "crewgraph.contrib.snapshots.config",
-    "crewai.state.event_record": "crewgraph.events.event_record",
     "crewai.state.provider.core": "crewgraph.contrib.snapshots.config",
     "crewai.state.provider.json_provider": "crewgraph.contrib.snapshots.config",
     "crewai.state.provider.sqlite_provider": "crewgraph.contrib.snapshots.config",

@@ -56,7 +56,6 @@ from crewgraph.runtime.execution import (
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
-    SnapshotOrigin,
     callback_arguments,
     crew_observers,
     observed,
@@ -295,7 +294,6 @@ class CrewRun:
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
-        self.origin: SnapshotOrigin | None = None
         self.is_fork = False
         self._claim: ThreadClaim | None = None
         self._completed: CrewOutput | None = None
@@ -336,7 +334,6 @@ class CrewRun:
         if granularity == self.granularity:
             return self
         run = CrewRun(self.crew, self.place, granularity, self.resources)
-        run.origin = self.origin
         run._hold(self._claim)
         return run
 
@@ -384,7 +381,7 @@ class CrewRun:
             if agent.crew is not crew:
                 agent.crew = crew
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
-        observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin) if self.needs.observers else ()
+        observers = crew_observers(crew, self.place, self.tasks, inputs) if self.needs.observers else ()
         from crewgraph.definitions.crew.pending import PendingCrew
 
         with running(), observed(observers) if observers else nullcontext():
