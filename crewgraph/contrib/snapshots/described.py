@@ -135,7 +135,7 @@ def _constructor_arguments(value: Any) -> PlainDict:
     if issubclass(type(value), Flow):  # the class is the definition, and the state belongs to the run
         return {"name": value.name} if isinstance(value.name, str) else {}
     if not isinstance(value, BaseModel):
-        attributes: PlainDict = vars(value)
+        attributes = cast("PlainDict", vars(value))
         return {name: item for name, item in attributes.items() if not name.startswith("_")}
     left_out = _LEFT_OUT | run_fields(type(value)) if isinstance(value, Definition) else _LEFT_OUT
     fields = {**(value.model_extra or {})}
