@@ -33,7 +33,6 @@ _HOMES: dict[str, str] = {
     "crewai.a2a.updates": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.polling.config": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.push_notifications.config": "crewgraph.contrib.a2a.config",
-    "crewai.a2a.updates.push_notifications.signature": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.streaming.config": "crewgraph.contrib.a2a.config",
     "crewai.agent.core": "crewgraph.agent",
     "crewai.agent.planning_config": "crewgraph.definitions.agent.planning",
