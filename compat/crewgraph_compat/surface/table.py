@@ -33,7 +33,6 @@ _HOMES: dict[str, str] = {
     "crewai.a2a.updates": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.polling.config": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.push_notifications.config": "crewgraph.contrib.a2a.config",
-    "crewai.a2a.updates.push_notifications.signature": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.streaming.config": "crewgraph.contrib.a2a.config",
     "crewai.agent.core": "crewgraph.agent",
     "crewai.agent.planning_config": "crewgraph.definitions.agent.planning",
@@ -82,7 +81,6 @@ _HOMES: dict[str, str] = {
     "crewai.events.types.task_events": "crewgraph.events.task crewgraph_compat.stand_ins.events",
     "crewai.events.types.tool_usage_events": "crewgraph.events.tool",
     "crewai.experimental.conversational": "crewgraph.contrib.conversations.state",
-    "crewai.experimental.skills.cache": "crewgraph.contrib.skills.registry",
     "crewai.experimental.skills.events": "crewgraph.events.tool",
     "crewai.experimental.skills.registry": "crewgraph.contrib.skills.registry",
     "crewai.flow": (
@@ -194,7 +192,6 @@ _HOMES: dict[str, str] = {
     "crewai.rag.types": "crewgraph.knowledge.passage crewgraph_compat.stand_ins.vector_stores",
     "crewai.security.fingerprint": "crewgraph.definitions.base",
     "crewai.security.security_config": "crewgraph.definitions.base",
-    "crewai.skills.cache": "crewgraph.contrib.skills.registry",
     "crewai.skills.loader": "crewgraph.contrib.skills.discovery",
     "crewai.skills.models": "crewgraph.contrib.skills.skill",
     "crewai.skills.parser": "crewgraph.contrib.skills.skill",
@@ -321,7 +318,6 @@ RENAMED: dict[str, str] = {
     "crewai.a2a.extensions.ConversationState": "crewgraph.contrib.a2a.extension:ExtensionState",
     "crewai.a2a.extensions.base.ConversationState": "crewgraph.contrib.a2a.extension:ExtensionState",
     "crewai.agents.parser.OutputParserException": "crewgraph.compiler.agent.protocol:OutputParserError",
-    "crewai.experimental.skills.cache.SkillCacheManager": "crewgraph.contrib.skills.registry:SkillCache",
     "crewai.events.BaseEventListener": "crewgraph.events.bus:BaseEventListener",
     "crewai.events.crewai_event_bus": "crewgraph.events.bus:crewai_event_bus",
     "crewai.flow.expressions.ExpressionError": "crewgraph.errors:ExpressionError",
@@ -335,7 +331,6 @@ RENAMED: dict[str, str] = {
     "crewai.project.json_loader.JSONProjectError": "crewgraph.errors:DefinitionError",
     "crewai.project.json_loader.JSONProjectValidationError": "crewgraph.errors:DefinitionError",
     "crewai.security.constants.CREW_AI_NAMESPACE": "crewgraph.definitions.base:FINGERPRINT_NAMESPACE",
-    "crewai.skills.cache.SkillCacheManager": "crewgraph.contrib.skills.registry:SkillCache",
     "crewai.tools.agent_tools.base_agent_tools.BaseAgentTool": (
         "crewgraph.definitions.agent.delegation_tools:CoworkerTool"
     ),
