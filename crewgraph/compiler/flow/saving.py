@@ -55,9 +55,10 @@ def save_state(run: FlowRun, method: str) -> Program[None]:
     method_definition = definition.methods[method]
     if method_definition.persistence is False or (definition.marks and method not in definition.marks):
         return
-    configured = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
-    if configured:
-        yield from _save_in(run, method, configured[0])
+    for backend in (run.flow.persistence, method_definition.persistence, definition.persistence):
+        if backend is not None and not isinstance(backend, bool):
+            yield from _save_in(run, method, backend)
+            break
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
