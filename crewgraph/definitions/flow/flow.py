@@ -240,7 +240,7 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     @classmethod
     def stored_classes(cls) -> tuple[type[Any], ...]:
         """Return the classes of values in checkpoints that the code of the class does not name."""
-        return extension("conversations").stored_classes if cls.conversational else ()
+        return extension("conversations").STORED_CLASSES if cls.conversational else ()
 
     @classmethod
     def topology(cls) -> FlowTopology:
