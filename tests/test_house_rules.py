@@ -35,7 +35,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
     "crewgraph/knowledge/files.py",  # whatever a reader of files raises is reported with the file's name
     "crewgraph/contrib/conversations/crew_chat.py",  # shown to the user, and the conversation continues
-    "crewgraph/contrib/conversations/routes.py",  # a model that fails is logged, and the fallback route is taken
+    "crewgraph/contrib/conversations/conversation.py",  # a model that fails is logged, and the fallback route is taken
     "crewgraph/runtime/run_tool.py",  # raised again once the parallel calls have ended
     "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is logged, and the text is saved unchanged
