@@ -109,6 +109,12 @@ def _saver_advice(error: BaseException) -> str | None:
     return None
 
 
+def interruptibly(program: Program[T]) -> Program[T]:
+    """Run a program, which Ctrl-C can interrupt; see `interruptible`."""
+    with interruptible():
+        return (yield from program)
+
+
 def run_interruptibly(program: Program[T]) -> T:
     """Run a program, which Ctrl-C can interrupt; see `interruptible`."""
     with interruptible():
