@@ -13,7 +13,7 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.evaluation import CrewTestResult
 from crewgraph.definitions.crew.history import CrewStep, CrewSteps, RunDiff
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, StatusFilter
-from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
+from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions, thread_of
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.extensions import extension
 from crewgraph.overrides import overridable, override_of
@@ -128,11 +128,9 @@ class Crew(QueueMethods, CrewDefinition):
             StorageError: The run cannot be stored.
             Exception: Any error of a model, with a note that names the task.
         """
-        apply_from_checkpoint(self, from_checkpoint)
-        from crewgraph.runtime.crew.results import with_files
-
-        inputs = with_files(inputs, input_files)
-        options = RunOptions.of(thread_id, checkpointer, granularity, config)
+        if from_checkpoint is not None:
+            apply_from_checkpoint(self, from_checkpoint)
+        inputs, options = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         if self.streaming:
             from crewgraph.definitions.chunks import CrewStreamingOutput
             from crewgraph.runtime.streaming.crew import watched_crew
@@ -157,11 +155,9 @@ class Crew(QueueMethods, CrewDefinition):
         config: "RunnableConfig | None" = None,
     ) -> CrewOutput:
         """Run the tasks on the current event loop; see `kickoff`."""
-        apply_from_checkpoint(self, from_checkpoint)
-        from crewgraph.runtime.crew.results import with_files
-
-        inputs = with_files(inputs, input_files)
-        options = RunOptions.of(thread_id, checkpointer, granularity, config)
+        if from_checkpoint is not None:
+            apply_from_checkpoint(self, from_checkpoint)
+        inputs, options = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         if self.streaming:
             from crewgraph.definitions.chunks import CrewStreamingOutput
             from crewgraph.runtime.streaming.crew import watched_crew
@@ -188,7 +184,8 @@ class Crew(QueueMethods, CrewDefinition):
         """CrewAI's name for `akickoff`. If a subclass or a patch overrides `kickoff`, that is called in a thread instead."""
         own = override_of(self, "kickoff")
         if own is not None:
-            apply_from_checkpoint(self, from_checkpoint)
+            if from_checkpoint is not None:
+                apply_from_checkpoint(self, from_checkpoint)
             from crewgraph.runtime.crew.results import with_files
 
             return await acall(own, with_files(inputs, input_files))
@@ -320,11 +317,10 @@ class Crew(QueueMethods, CrewDefinition):
         Raises:
             Exception: As for `kickoff`, after the items of what completed.
         """
-        options = RunOptions.of(thread_id, checkpointer, granularity, config)
-        from crewgraph.runtime.crew.results import with_files
+        run = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         from crewgraph.runtime.streaming.crew import watched_crew
 
-        return watched_crew(self, with_files(inputs, input_files), options).items()
+        return watched_crew(self, *run).items()
 
     def astream(
         self,
@@ -341,11 +337,10 @@ class Crew(QueueMethods, CrewDefinition):
         If the loop may be left early, use `async with contextlib.aclosing(crew.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        options = RunOptions.of(thread_id, checkpointer, granularity, config)
-        from crewgraph.runtime.crew.results import with_files
+        run = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         from crewgraph.runtime.streaming.crew import watched_crew
 
-        return watched_crew(self, with_files(inputs, input_files), options).aitems()
+        return watched_crew(self, *run).aitems()
 
     @from_program
     def resume(
@@ -796,3 +791,24 @@ class Crew(QueueMethods, CrewDefinition):
             MissingKey: The model needs an API key.
         """
         return extension("conversations.crew")(self, checkpointer=checkpointer, max_messages=max_messages)
+
+
+def _run_of(
+    inputs: Inputs | None,
+    files: object,
+    thread_id: str | None,
+    checkpointer: Checkpointer,
+    granularity: str,
+    config: "RunnableConfig | None",
+) -> tuple[Inputs | None, RunOptions]:
+    """Return the inputs of a run with its files, and how it is stored and built; the config may name its thread.
+
+    Raises:
+        RunError: It names another thread than `thread_id`.
+    """
+    from crewgraph.runtime.crew.results import with_files
+
+    if config is not None:
+        thread_id = thread_of(thread_id, config)
+    options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity, config=config)
+    return with_files(inputs, files), options

@@ -42,10 +42,13 @@ def traced_to_the_caller(function: _T) -> _T:
 
     @wraps(method)
     def called(*args: object, **options: object) -> object:
-        with shortened():
+        try:
             if keywords is not None and not options.keys() <= keywords:
                 raise _unknown_keyword(method, options.keys() - keywords)
             return method(*args, **options)
+        except BaseException as error:
+            shorten_tracebacks(error)
+            raise
 
     return cast("_T", called)
 

@@ -449,6 +449,23 @@ def run_fields(kind: type[Definition]) -> frozenset[str]:
 _MAX_ENTRIES = 8
 
 
+class NextRun:
+    """Mixin of crews, flows and agents whose next run can start from a snapshot."""
+
+    _next_start: Any
+
+    def start_next_with(self, start: Any) -> None:
+        """Set the starting point of the next run; `contrib.snapshots` defines its form."""
+        self._next_start = start
+
+    def take_start(self) -> Any:
+        """Return and clear the starting point of the next run; None for a regular start."""
+        start = self._next_start
+        if start is not None:
+            self._next_start = None
+        return start
+
+
 class DerivedCache:
     """A small cache of objects derived from a definition, such as its graph; the least recently used is evicted.
 

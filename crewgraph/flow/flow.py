@@ -517,7 +517,8 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         """
         if input_files:
             inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(input_files))}
-        apply_from_checkpoint(self, from_checkpoint)
+        if from_checkpoint is not None:
+            apply_from_checkpoint(self, from_checkpoint)
         if state_id is None:
             return inputs
         from crewgraph.runtime.flow.kickoff import load_flow_state

@@ -126,7 +126,7 @@ def _reply(
     with running(), observed(observers):
         name = f"Kickoff: {binding.slug}"
         plain = yield from run_standalone(name, binding.slug, body, inputs=inputs, binding=binding, own_place=place)
-        yield wait_for_listeners()
+        yield from wait_for_listeners()
     return LiteAgentOutput.from_plain(plain, structure)
 
 
@@ -209,8 +209,10 @@ def run_standalone(
         tasks = [binding] if isinstance(binding, TaskBinding) else []
         run = yield from run_with_questions(place, config, first_value, start, tasks)
     finally:
-        forget(place)
-    place.leave(run.questions)
+        if place.temporary:
+            forget(place)
+    if run.questions:
+        place.leave(run.questions)
     return run.written[node]
 
 
