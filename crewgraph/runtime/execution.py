@@ -100,9 +100,14 @@ def _saver_advice(error: BaseException) -> str | None:
 
 
 def interruptibly(program: Program[T]) -> Program[T]:
-    """Run a program, which Ctrl-C can interrupt; see `interruptible`."""
-    with interruptible():
+    """Run a program, which Ctrl-C can interrupt; see `explain`."""
+    try:
         return (yield from program)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        explain(error)
+        raise
 
 
 def run_interruptibly(program: Program[T]) -> T:
