@@ -185,7 +185,7 @@ class AgentRunner:
         if may_have_executor(self.agent):
             from crewgraph.compiler.agent.executor import executor_of
 
-            self.executor = executor_of(self.binding, self.task, own, lambda: self.model)
+            self.executor = executor_of(self.binding, self.task, own)
         self.files = self._available_files(own) if self.file_records else NO_FILES
         tools = own
         if self.executor is None and self.memories is not None:
