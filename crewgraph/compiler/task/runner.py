@@ -10,7 +10,6 @@ from crewgraph.compiler.agent.human_review import configured_provider
 from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
-from crewgraph.compiler.agent.toolbox import PreparedTool
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.compiler.task.binding import NO_TRAINING_DATA, TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
@@ -183,7 +182,7 @@ class TaskRunner:
         yield Notify(partial(self._report.agent_started, messages, agent.given_tools))
         return (yield from agent.reply(dialogue, briefing.context))
 
-    def _with_delegation(self, tool: "EventTool") -> PreparedTool:
+    def _with_delegation(self, tool: "EventTool") -> "EventTool":
         source = tool.tool.tool.source
         from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
