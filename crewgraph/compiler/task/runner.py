@@ -27,7 +27,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.delegation import DelegationTeam
     from crewgraph.compiler.agent.event_tool import EventTool
-    from crewgraph.compiler.agent.plan import AgentPlan
 
 
 class TaskRunner:
@@ -157,11 +156,6 @@ class TaskRunner:
             messages = openai_messages(self._dialogue.transcript.messages) if self._dialogue else []
             usage, assessor = self._usage, self.agent.assessor
             yield from recollection.save_task(self._briefing, answer, messages, assessor, usage, stage)
-
-    def plan(self) -> "Body[AgentPlan | None]":
-        """Make a plan for the task."""
-        yield from self.agent.prepare()
-        return (yield from self.agent.make_plan(self._briefing))
 
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         agent, briefing = self.agent, self._briefing
