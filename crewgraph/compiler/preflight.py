@@ -9,7 +9,6 @@ from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, may_have_executor
 from crewgraph.compiler.agent.capabilities import capabilities_of
-from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.agent.runner import event_tools
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
@@ -39,7 +38,7 @@ def check_ready(binding: AgentBinding) -> Model | None:
     from crewgraph.compiler.agent.executor import executor_of
 
     tools = event_tools(binding, None, (), binding.tools)
-    executor = executor_of(binding, None, tools, lambda: binding.models.get(llm_of(agent), agent, None, binding.crew))
+    executor = executor_of(binding, None, tools)
     return as_model(agent.llm) if executor is None else None
 
 
@@ -60,7 +59,7 @@ def check_coworkers(bindings: Sequence[AgentBinding]) -> None:
 
     for agent in {id(agent): agent for agent in coworkers}.values():
         override = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
-        if override is None and (create_executor(agent) is None or agent.runs_graph):
+        if override is None and create_executor(agent) is None:
             as_model(agent.llm)
 
 

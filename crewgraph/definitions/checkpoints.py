@@ -7,6 +7,7 @@ from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Sel
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny
 
+from crewgraph.definitions.base import NextRun
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.redaction import RedactedModel
@@ -49,29 +50,6 @@ def validate_checkpoint(value: Any) -> Any:
     if value is not None and not isinstance(value, (bool, CheckpointSettings)):
         raise DefinitionError(f"`checkpoint` is {value!r:.80}; use True or a `CheckpointConfig`")
     return value
-
-
-class NextRun:
-    """Mixin of crews, flows and agents whose next run can start from a snapshot."""
-
-    _next_start: Any
-    _checkpoint_origin: tuple[str, str | None, str] | None
-
-    @property
-    def checkpoint_origin(self) -> tuple[str, str | None, str] | None:
-        """The branch of the checkpoints, the checkpoint that the next one follows, and the last completed task (or "")."""
-        return self._checkpoint_origin
-
-    def start_next_with(self, start: Any, origin: tuple[str, str | None, str] | None = None) -> None:
-        """Set the starting point of the next run, whose form `contrib.snapshots` defines, and the origin of its checkpoints."""
-        self._next_start, self._checkpoint_origin = start, origin
-
-    def take_start(self) -> Any:
-        """Return and clear the starting point of the next run; None for a regular start."""
-        start = self._next_start
-        if start is not None:
-            self._next_start = None
-        return start
 
 
 class CheckpointFields(NextRun, BaseModel, defer_build=True):
@@ -139,7 +117,7 @@ class AgentCheckpoints(CheckpointFields):
         return extension("snapshots.restore")(cls, config, branch or "")
 
 
-def apply_from_checkpoint(entity: Any, config: CheckpointSettings | None) -> None:
+def apply_from_checkpoint(entity: Any, config: CheckpointSettings) -> None:
     """Apply `from_checkpoint=` of a kickoff to a crew, a flow or an agent.
 
     Without `restore_from`, the config applies to checkpoints from now on; with it, the next run continues from the checkpoint.
@@ -148,8 +126,6 @@ def apply_from_checkpoint(entity: Any, config: CheckpointSettings | None) -> Non
         ValueError: If there is no such checkpoint, or it contains another kind of entity.
         FileNotFoundError: If its file does not exist.
     """
-    if config is None:
-        return
     if config.restore_from is None:
         entity.checkpoint = config
     else:

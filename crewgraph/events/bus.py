@@ -480,6 +480,11 @@ class EventBus:
         if state is not None and all(item is not entity for item in state.root):
             state.root.append(entity)
 
+    @property
+    def has_pending(self) -> bool:
+        """Whether `async def` handlers of events emitted so far may still run."""
+        return bool(self._pending.loops)
+
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for the `async def` handlers of all events emitted so far.
 

@@ -241,7 +241,6 @@ _HOMES: dict[str, str] = {
     "crewai.utilities.printer": "crewgraph_compat.stand_ins.console",
     "crewai.utilities.prompts": "crewgraph_compat.stand_ins.prompts",
     "crewai.utilities.pydantic_schema_utils": "crewgraph_compat.stand_ins.tools",
-    "crewai.utilities.reasoning_handler": "crewgraph.runtime.agent.standalone",
     "crewai.utilities.rpm_controller": "crewgraph.llm.rate_limit",
     "crewai.utilities.streaming": "crewgraph.definitions.chunks",
     "crewai.utilities.string_utils": "crewgraph_compat.stand_ins.tools",

@@ -172,7 +172,6 @@ def may_have_executor(agent: BaseAgentDefinition) -> bool:
     return (
         agent.agent_executor is not None
         or getattr(agent, "executor_class", None) is not None
-        or agent.runs_graph
         or override_of(agent, "create_agent_executor") is not None
     )
 

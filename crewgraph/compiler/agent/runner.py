@@ -18,7 +18,7 @@ from crewgraph.compiler.agent.models import configured_model_of, controllers_of,
 from crewgraph.compiler.agent.people import Asker
 from crewgraph.compiler.agent.prompt import NO_FILES, AvailableFiles, agent_system_prompt
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
-from crewgraph.compiler.agent.toolbox import PreparedTool, ResultReader, Toolbox, longest_result
+from crewgraph.compiler.agent.toolbox import ResultReader, Toolbox, longest_result
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
@@ -104,7 +104,7 @@ class AgentRunner:
         structure: type[BaseModel] | None = None,
         inputs: PlainMapping | None = None,
         files: Mapping[str, FileRecord] | None = None,
-        prepare: "Callable[[EventTool], PreparedTool] | None" = None,
+        prepare: "Callable[[EventTool], EventTool] | None" = None,
     ) -> None:
         self.binding, self.agent, self.crew, self.task = binding, binding.agent, binding.crew, task
         self.book = binding.book
@@ -185,7 +185,7 @@ class AgentRunner:
         if may_have_executor(self.agent):
             from crewgraph.compiler.agent.executor import executor_of
 
-            self.executor = executor_of(self.binding, self.task, own, lambda: self.model)
+            self.executor = executor_of(self.binding, self.task, own)
         self.files = self._available_files(own) if self.file_records else NO_FILES
         tools = own
         if self.executor is None and self.memories is not None:
@@ -255,7 +255,7 @@ class AgentRunner:
         llm = getattr(self.agent, "function_calling_llm", None)
         return self.crew.function_calling_llm if llm is None and self.crew is not None else llm
 
-    def adapt(self, tool: "EventTool") -> PreparedTool:
+    def adapt(self, tool: "EventTool") -> "EventTool":
         """Return a tool as the capabilities adapt it."""
         for capability in self.capabilities:
             tool = capability.adapt_tool(tool, self.book)
@@ -497,23 +497,18 @@ class AgentRunner:
 
         if self.recollection is None or isinstance(found_tool, Delegation) or tool == self._reader_name:
             return  # a coworker remembers it, or it was saved as a whole
-        from crewgraph.compiler.agent.event_tool import EventTool
         from crewgraph.tools.memory import RecallMemoryTool, RememberTool
 
-        if isinstance(found_tool, EventTool) and isinstance(
-            found_tool.tool.tool.source, (RecallMemoryTool, RememberTool)
-        ):
+        if found_tool is not None and isinstance(found_tool.tool.tool.source, (RecallMemoryTool, RememberTool)):
             return  # already in a memory
         yield from self.recollection.save_observation(tool, self._role, result)
 
     def _tool_failed(self, tool: str, args: PlainDict | str, failure: dict[str, object], is_used: bool) -> Body[None]:
         """Note a failure of a tool, as plain data; unless the tool was run (`is_used`), emit its event, too."""
-        found_tool = self.tools.find(tool)
-        from crewgraph.compiler.agent.event_tool import EventTool
-
-        source = found_tool.tool.tool.source if isinstance(found_tool, EventTool) else None
         from crewgraph.compiler.agent.event_tool import FailingTool
 
+        found_tool = self.tools.find(tool)
+        source = None if found_tool is None else found_tool.tool.tool.source
         failing = FailingTool(source, tool if found_tool is None else found_tool.name, self.agent, self.task, self.crew)
         parsed = extract_json(args) if isinstance(args, str) else args
         if (
@@ -560,7 +555,7 @@ class AgentRunner:
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
 
-    def _reading_tool(self, texts: dict[str, str]) -> PreparedTool:
+    def _reading_tool(self, texts: dict[str, str]) -> "EventTool":
         """Return the tool that reads results which are too long for the conversation."""
         tool = ResultReader(
             name=self._reader_name,

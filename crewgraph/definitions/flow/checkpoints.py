@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Protocol, Self
 
 from crewgraph.core.files import FILES, files_in
-from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, validate_checkpoint
+from crewgraph.definitions.base import NextRun
+from crewgraph.definitions.checkpoints import CheckpointSettings, validate_checkpoint
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
 

@@ -30,7 +30,7 @@ from crewgraph.compiler.flow.saving import backend_of_states, backends_of, load_
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.cancellation import RunAbandoned
-from crewgraph.core.claims import ThreadClaim, holding_claim
+from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, Saving, drive
 from crewgraph.core.pregel import CLAIM, began
@@ -57,7 +57,7 @@ from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, project_labels
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for, checkpointer_of_graph
 from crewgraph.schema import PlainDict
-from crewgraph.storage.claims.keepers import claim_keeper
+from crewgraph.storage.claims.keepers import claim_keeper, holding_claim
 from crewgraph.text import storable_id
 
 _T = TypeVar("_T")
@@ -560,7 +560,7 @@ def _execute(
             if interrupted is not None:
                 raise interrupted from error
             raise
-        yield wait_for_listeners()
+        yield from wait_for_listeners()
     return result
 
 
