@@ -16,13 +16,21 @@ from typing import Any, Literal, Self, cast
 from pydantic import BaseModel
 
 from crewgraph.core.current import is_traced
-from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall, resolved
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.protocols import Config
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM, accepted_arguments
-from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
+from crewgraph.llm.conversation import (
+    aexpanded,
+    expanded,
+    get_field,
+    openai_messages,
+    openai_tool,
+    plain_messages,
+    read_messages,
+    text_of,
+)
 from crewgraph.llm.current_call import CALL, CurrentCall, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields

@@ -16,7 +16,6 @@ from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.current import is_traced
-from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import unstorable
@@ -24,7 +23,7 @@ from crewgraph.errors import ModelError
 from crewgraph.llm.answer_limits import AnswerClock, AnswerLimits
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
 from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
-from crewgraph.llm.conversation import openai_tool, text_of
+from crewgraph.llm.conversation import aexpanded, expanded, openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_clients import (
     client_of_loops,
