@@ -177,7 +177,7 @@ def openai_tool(spec: ToolSpec) -> dict[str, object]:
 
 def openai_messages(messages: Sequence[Message]) -> list[PlainDict]:
     """Return messages as OpenAI's dicts, including tool calls and their results."""
-    return [_openai_message(message) for message in messages]
+    return list(map(_openai_message, messages))
 
 
 def _openai_message(message: Message) -> dict[str, object]:
