@@ -118,8 +118,8 @@ KEPT_CONTEXT_VALUES = {
     "crewgraph/compiler/task/briefing.py",  # of the context of one effect
     "crewgraph/llm/current_call.py",  # of the context of one effect
     "crewgraph/compiler/agent/memory_calls.py",  # of the context of one effect
-    "crewgraph/core/tracing.py",  # of a context that it makes
     "crewgraph/core/loops/bridge.py",  # of a context that it makes
+    "crewgraph/core/current.py",  # of a context that it makes
     "crewgraph/events/background.py",  # of a task that it starts
     "crewgraph/events/bus.py",  # `set_runtime_state` and its like are for the user's own context
     "crewgraph/events/stream_context.py",  # returns the token to the user

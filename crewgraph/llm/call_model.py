@@ -16,20 +16,27 @@ from typing import Any, Literal, Self, cast
 from pydantic import BaseModel
 
 from crewgraph.core.current import is_traced
-from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall, resolved
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.protocols import Config
 from crewgraph.extras import load
-from crewgraph.llm.base import BaseLLM, accepted_arguments
-from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
+from crewgraph.llm.base import BaseLLM, WatchedModel, accepted_arguments
+from crewgraph.llm.conversation import (
+    aexpanded,
+    expanded,
+    get_field,
+    openai_messages,
+    openai_tool,
+    plain_messages,
+    read_messages,
+    text_of,
+)
 from crewgraph.llm.current_call import CALL, CurrentCall, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields
 from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.replies import Limit, said_ending, whole_reply
 from crewgraph.llm.usage import langchain_usage
-from crewgraph.llm.watching import WatchedModel
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 from crewgraph.scoped import give_back
@@ -256,7 +263,7 @@ class CallModel(WatchedModel):
         """
         self.source = source
         self._request_source = (source, True)
-        self._traced = traced
+        self.traced = traced
         self._response_model = response_model
 
     @property
@@ -287,7 +294,7 @@ class CallModel(WatchedModel):
             self.source, "call", {"response_model": structure}, named_only=frozenset({"response_model"})
         ):
             return None
-        return CallModel(self.source, traced=self._traced, response_model=structure)
+        return CallModel(self.source, traced=self.traced, response_model=structure)
 
     @property
     def native_tools(self) -> bool:
@@ -348,11 +355,6 @@ class CallModel(WatchedModel):
         )
         class_name = type(self.source).__name__
         return provider if isinstance(provider, str) else class_name.removesuffix("LLM").lower() or class_name.lower()
-
-    @property
-    def traced(self) -> bool:
-        """Whether each call is reported to callback handlers."""
-        return self._traced
 
 
 def _limit_of(source: object) -> Limit | None:

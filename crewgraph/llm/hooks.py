@@ -50,6 +50,18 @@ class HookedModel(ModelWrapper[Model]):
     in_agent: bool = True
     """Whether an agent loop makes the requests; otherwise the model is called directly."""
 
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        complete = super().complete if has_hooks(self.crew, _PRE, _POST) else self.model.complete
+        return complete(messages, tools, stop, config)
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        complete = super().acomplete if has_hooks(self.crew, _PRE, _POST) else self.model.acomplete
+        return await complete(messages, tools, stop, config)
+
     def answer(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Program[Reply]:
@@ -62,10 +74,6 @@ class HookedModel(ModelWrapper[Model]):
             if request.is_answered(reply):
                 yield dispatching(_POST, request.context, after_llm_call_reducer)
         return request.hooked_reply(reply)
-
-    @property
-    def direct(self) -> Model | None:
-        return None if has_hooks(self.crew, _PRE, _POST) else self.model
 
 
 class _Request:

@@ -1,6 +1,6 @@
 """The models of agents, rate-limited and hooked, and the state shared by the runs of a crew or agent: limits and tool caches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -165,41 +165,24 @@ def _wrapped(
     task: TaskDefinition | None,
     crew: CrewDefinition | None,
 ) -> HookedModel:
-    source = llm if isinstance(llm, BaseLLM) else agent
-    limited = partial(_limited, controllers=controllers, source=source, agent=agent, task=task)
-    return HookedModel(_with_retries(model, limited, agent, task), llm, agent, task, crew)
+    """Return a model with events, rate limits, retries and hooks around it; of several, only the last is retried."""
 
+    def asked(model: Model, retries: int = 0) -> Model:
+        reporting = EventModel(model, llm if isinstance(llm, BaseLLM) else agent, agent, task)
+        limited = RateLimitedModel(reporting, controllers) if controllers else reporting
+        if not retries:
+            return limited
+        from crewgraph.llm.retry import RetryingModel
 
-def _with_retries(
-    model: Model, limit: "Callable[[Model], RateLimitedModel]", agent: BaseAgentDefinition, task: TaskDefinition | None
-) -> Model:
-    members: Sequence[Model] | None = getattr(model, "models", None)  # a `FallbackModel` has them
-    if members is None:
-        return _retrying(limit(model))
-    from crewgraph.llm.fallback import FallbackModel
+        return RetryingModel(limited, reporting.delayed, retries)
 
-    *earlier, last = [limit(member) for member in members]
-    return FallbackModel([*earlier, _retrying(last)], partial(_emit_fallback, agent, task))
+    *earlier, last = getattr(model, "models", (model,))  # a `FallbackModel` has them
+    wrapped = asked(last, getattr(last, "retries", 0))  # a `ChatModel` has some
+    if last is not model:
+        from crewgraph.llm.fallback import FallbackModel
 
-
-def _limited(
-    model: Model,
-    *,
-    controllers: Sequence[object],
-    source: object,
-    agent: BaseAgentDefinition,
-    task: TaskDefinition | None,
-) -> "RateLimitedModel":
-    return RateLimitedModel(EventModel(model, source, agent, task), controllers)
-
-
-def _retrying(model: "RateLimitedModel") -> Model:
-    retries: int = getattr(model.model.model, "retries", 0)  # a `ChatModel` has some
-    if not retries:
-        return model
-    from crewgraph.llm.retry import RetryingModel
-
-    return RetryingModel(model, model.is_delayed, retries)
+        wrapped = FallbackModel([*map(asked, earlier), wrapped], partial(_emit_fallback, agent, task))
+    return HookedModel(wrapped, llm, agent, task, crew)
 
 
 def _emit_fallback(
@@ -225,23 +208,7 @@ class RateLimitedModel(ModelWrapper[EventModel]):
     model: EventModel
     controllers: Sequence[Any]
 
-    @property
-    def direct(self) -> Model | None:
-        return None if self.controllers else self.model
-
     def answer(self, *request: Any) -> Program[Reply]:
         check_limits(self.name)
-        yield Do(wait_for_slot, await_slot, self.controllers, self.is_delayed)
+        yield Do(wait_for_slot, await_slot, self.controllers, self.model.delayed)
         return (yield asking(self.model, *request))
-
-    def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:
-        """Emit the event of a delay, for `max_rpm` or requested by the provider."""
-        if crewai_event_bus.wants(late.LLMCallDelayedEvent):
-            event = late.LLMCallDelayedEvent(
-                from_agent=self.model.agent,
-                from_task=self.model.task,
-                model=self.name,
-                seconds=seconds,
-                max_rpm=max_rpm,
-            )
-            crewai_event_bus.emit(self.model.agent, event)

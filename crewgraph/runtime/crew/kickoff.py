@@ -10,15 +10,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import StateSnapshot
 
-from crewgraph.compiler.agent.binding import check_external_resources
+from crewgraph.compiler.agent.binding import check_external_resources, check_memories
 from crewgraph.compiler.agent.knowledge import load_knowledge
-from crewgraph.compiler.agent.memory_calls import check_memories
+from crewgraph.compiler.agent.runner import check_ready
 from crewgraph.compiler.crew.graph import check_continues
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.running import Parked
-from crewgraph.compiler.preflight import check_coworkers, check_ready
+from crewgraph.compiler.preflight import check_coworkers
 from crewgraph.compiler.surroundings import AROUND, RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.claims import ThreadClaim
