@@ -131,7 +131,7 @@ class GrowingIndex:
         Raises:
             VectorInvalid: the query has another shape.
         """
-        row = _normalized_query(query, self.dims)
+        row = _normalized_rows(np.asarray(query)[None], self.dims)
         among = None if allowed is None else _as_ids(allowed)
         with self.lock, _one_thread():
             k, lists = min(k, self._index.ntotal), self._index.nlist
@@ -189,7 +189,7 @@ class GrowingIndex:
 
     def _search(self, row: Vectors, k: int, lists: int, selector: Any = None) -> tuple[Ids, Scores]:
         parameters = _faiss.SearchParametersIVF(sel=selector, nprobe=lists)
-        scores, ids = self._index.search(row[None], k, params=parameters)
+        scores, ids = self._index.search(row, k, params=parameters)
         found = ids[0] >= 0
         ids, scores = ids[0][found], scores[0][found]
         order = np.lexsort((ids, -scores))  # ties are ordered by id
@@ -320,22 +320,6 @@ def _as_ids(values: ArrayLike) -> Ids:
     if ids.min() < 0:
         raise VectorInvalid(f"the id {ids.min()} is negative; ids start at 0")
     return ids
-
-
-def _normalized_query(vector: ArrayLike, dims: int) -> Vectors:
-    """Normalize one vector of shape (dims,); a faster `_normalized_rows`.
-
-    Raises:
-        VectorInvalid: as `_normalized_rows`.
-    """
-    row: NDArray[Any] = np.asarray(vector, np.float32)
-    if row.shape != (dims,):
-        raise VectorInvalid(f"a query must have the shape ({dims},), not {row.shape}")
-    wide = row.astype(np.float64)
-    length = math.sqrt(wide.dot(wide))
-    if not math.isfinite(length):
-        raise VectorInvalid("the query contains NaN or infinity; its embedder is at fault")
-    return (wide / (length or 1)).astype(np.float32)
 
 
 def _normalized_rows(vectors: ArrayLike, dims: int) -> Vectors:
