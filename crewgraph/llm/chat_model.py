@@ -2,11 +2,9 @@
 
 import json
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache, partial
-from threading import Lock
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -19,6 +17,7 @@ from crewgraph.core.current import is_traced
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
+from crewgraph.core.operations import Do, Program, adrive, drive
 from crewgraph.core.plain import unstorable
 from crewgraph.errors import ModelError
 from crewgraph.llm.answer_limits import AnswerClock, AnswerLimits
@@ -53,7 +52,6 @@ _PROBE: ToolSpec = {
 _CACHED_BINDINGS = 64
 _RETRIES = 2
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_new_tokens")
-_CACHED_MESSAGES = 512
 _BEGUN_BY_USERS = ("ChatGoogleGenerativeAI", "ChatVertexAI")
 _HANDLED_KEYS = {"tool_calls", "function_call", "parsed", "refusal"}
 _EXCLUDED_PARAMETERS = (  # parts of parameter names that do not affect answers, or that are secret
@@ -108,11 +106,9 @@ class ChatModel(WatchedModel):
         models: list[object] = [model_of_run(leaf.model) for leaf in self._leaves]
         self._base = models[0]
         self._request_source = (self._base, False)
-        self._changes = self._base is not self._leaves[0].model
         self._blocks = all(map(is_sync_only, models))
         self._stop = list(dict.fromkeys([*stop, *(self._bound.get("stop") or _own_stop(self._base))]))
         self._names = list(map(_name_of_model, models))
-        self._name_attribute = _name_attribute(self._base)
         self._accepts_stop = (
             supports_stop_words(self.name)
             and getattr(self._base, "use_responses_api", None) is not True
@@ -124,7 +120,6 @@ class ChatModel(WatchedModel):
         # Ollama's messages do not say where they come from when their stream has no end.
         self._protocol = "ollama" if any(kind.__module__.startswith("langchain_ollama.") for kind in kinds) else ""
         self._bindings: dict[tuple[str, bool], Any] = {}
-        self._latest: tuple[Sequence[ToolSpec], bool, Any] | None = None
         self._process = os.getpid()
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
         self._identity: PlainMapping | None = None
@@ -132,10 +127,7 @@ class ChatModel(WatchedModel):
     @property
     def name(self) -> str:
         """The name of the model at its provider."""
-        base, attribute = self._base, self._name_attribute  # pydantic takes long to say that there is none
-        if self._changes:
-            base = model_of_run(self._leaves[0].model)
-        return self._names[0] if attribute is None else getattr(base, attribute, None) or _name_of_model(base)
+        return _name_of_model(model_of_run(self._leaves[0].model))
 
     @property
     def identity(self) -> PlainMapping:
@@ -184,7 +176,7 @@ class ChatModel(WatchedModel):
     def _copy(self, response_format: type[BaseModel] | PlainMapping | None, settings: Mapping[str, Any]) -> "ChatModel":
         own = copy(self)
         own._response_format, own._settings = response_format, settings
-        own._bindings, own._latest, own._structured, own._identity = {}, None, {}, None
+        own._bindings, own._structured, own._identity = {}, {}, None
         return own
 
     def for_structure(self, structure: type[BaseModel]) -> "ChatModel | None":
@@ -200,44 +192,43 @@ class ChatModel(WatchedModel):
             self._structured[structure] = structured
         return self._structured[structure]
 
-    def _complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: RunnableConfig
-    ) -> Reply:
-        name, runnable = self.name, self._runnable_for(tools)
-        with ProviderErrors(name, self.redactor, AnswerClock(name, self._limits)):
-            turn, run_config, keywords = self._turn(expanded(messages), stop, config, name)
-            while turn.goes_on:
-                try:
-                    turn.add(runnable.invoke(turn.messages, run_config, **keywords))
-                except structure_errors() as error:
-                    turn.add(message_in(error))
-                except status_errors() as error:
-                    runnable = self._with_other_limit(error, tools)
-        return self._reply(turn, stop, structured=not tools)
+    def _complete(self, *request: Any) -> Reply:
+        return drive(self._answer(*request, across_loops=False))
 
-    async def _acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: RunnableConfig
-    ) -> Reply:
-        name, runnable = self.name, self._runnable_for(tools, across_loops=True)
+    async def _acomplete(self, *request: Any) -> Reply:
+        return await adrive(self._answer(*request, across_loops=True))
+
+    def _answer(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        stop: Sequence[str],
+        config: RunnableConfig,
+        *,
+        across_loops: bool,
+    ) -> Program[Reply]:
+        name, runnable = self.name, self._runnable_for(tools, across_loops)
         with ProviderErrors(name, self.redactor, AnswerClock(name, self._limits)):
-            turn, run_config, keywords = self._turn(await aexpanded(messages), stop, config, name)
+            sent = yield Do(expanded, aexpanded, messages)
+            turn, run_config, keywords = self._turn(sent, stop, config, name)
             while turn.goes_on:
+                ask = partial(acall, runnable.invoke) if self._blocks else runnable.ainvoke
                 try:
-                    if self._blocks:
-                        turn.add(await acall(runnable.invoke, turn.messages, run_config, **keywords))
-                    else:
-                        turn.add(await runnable.ainvoke(turn.messages, run_config, **keywords))
+                    message = yield Do(
+                        partial(runnable.invoke, **keywords), partial(ask, **keywords), turn.messages, run_config
+                    )
+                    turn.add(message)
                 except structure_errors() as error:
                     turn.add(message_in(error))
                 except status_errors() as error:
-                    runnable = self._with_other_limit(error, tools, across_loops=True)
+                    runnable = self._with_other_limit(error, tools, across_loops)
         return self._reply(turn, stop, structured=not tools)
 
     def _turn(
         self, messages: Sequence[Message], stop: Sequence[str], config: RunnableConfig, name: str
     ) -> tuple[ModelTurn, RunnableConfig, PlainDict]:
         """Return the conversation to send, and the config and keywords to send it with."""
-        sent = _message_cache.convert(_user_first(messages) if self._user_must_begin else messages)
+        sent = list(map(_langchain_message, _user_first(messages) if self._user_must_begin else messages))
         run_config: RunnableConfig = {**config, "run_name": name}  # traces show the model, not its class
         # In a graph's run callbacks are known; a request outside of one may get LangSmith's by the environment.
         if is_traced(config) or "configurable" not in config:
@@ -254,13 +245,10 @@ class ChatModel(WatchedModel):
                 sent = [AIMessage([*reasoning]), *sent]
         return ModelTurn(sent, self._protocol), run_config, keywords
 
-    def _runnable_for(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+    def _runnable_for(self, tools: Sequence[ToolSpec], across_loops: bool = False) -> Any:
         """Return the model with tools."""
         if self._process != os.getpid():  # forked: the models that are prepared use connections of the parent
-            self._process, self._bindings, self._latest = os.getpid(), {}, None
-        latest = self._latest
-        if latest is not None and latest[0] is tools and latest[1] is across_loops:  # of the same agent loop
-            return latest[2]
+            self._process, self._bindings = os.getpid(), {}
         key = (json.dumps(tools, sort_keys=True, default=str) if tools else "", across_loops)
         if key not in self._bindings:
             if len(self._bindings) >= _CACHED_BINDINGS:
@@ -268,18 +256,16 @@ class ChatModel(WatchedModel):
             make_client = cache(client_of_loops) if across_loops else None
             source = map_models(self.source, partial(prepared, make_client=make_client))
             self._bindings[key] = self._bind(source, tools)
-        runnable = self._bindings[key]
-        self._latest = (tools, across_loops, runnable) if isinstance(tools, tuple) else None
-        return runnable
+        return self._bindings[key]
 
-    def _with_other_limit(self, error: Exception, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+    def _with_other_limit(self, error: Exception, tools: Sequence[ToolSpec], across_loops: bool) -> Any:
         """Return the model for a server that wants `max_completion_tokens` for `max_tokens`; else raise its error."""
         sends_it = any(with_completion_limit(leaf.model) is not leaf.model for leaf in self._leaves)
         if "max_completion_tokens" not in str(error) or not sends_it:
             raise error
         self.source = map_models(self.source, with_completion_limit)
-        self._leaves, self._bindings, self._latest = leaves(self.source), {}, None
-        return self._runnable_for(tools, across_loops=across_loops)
+        self._leaves, self._bindings = leaves(self.source), {}
+        return self._runnable_for(tools, across_loops)
 
     def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
         if tools:
@@ -364,18 +350,10 @@ def _user_first(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _name_of_model(model: object) -> str:
-    attribute = _name_attribute(model)
-    if attribute is not None:
-        return getattr(model, attribute)
-    return str(getattr(model, "_llm_type", None) or type(model).__name__)
-
-
-def _name_attribute(model: object) -> str | None:
-    """Return the attribute of a model that holds its name, if it has one."""
     for attribute in ("model_name", "model", "model_id", "deployment_name", "azure_deployment"):
         if isinstance(name := getattr(model, attribute, None), str) and name:
-            return attribute
-    return None
+            return name
+    return str(getattr(model, "_llm_type", None) or type(model).__name__)
 
 
 def _answering_model(answer: object, names: Sequence[str]) -> str:
@@ -446,31 +424,6 @@ def _bindable(spec: ToolSpec, model: object) -> object:
         return openai_tool(spec)
     name, about, extras = spec["name"], spec["description"], spec.get("extras")
     return StructuredTool(name=name, description=about, args_schema=spec["parameters"], func=print, extras=extras)
-
-
-class _MessageCache:
-    """Cache of converted messages: an agent loop sends the same ones again with every request."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        # Holding the message keeps its id from being reused.
-        self._known: OrderedDict[int, tuple[Message, object, BaseMessage]] = OrderedDict()
-
-    def convert(self, messages: Sequence[Message]) -> list[BaseMessage]:
-        return list(map(self._convert, messages))
-
-    def _convert(self, message: Message) -> BaseMessage:
-        cached = self._known.get(id(message))
-        if cached is None or cached[0] is not message or cached[1] is not message["content"]:
-            cached = message, message["content"], _langchain_message(message)
-            with self._lock:
-                self._known[id(message)] = cached
-                if len(self._known) > _CACHED_MESSAGES:
-                    self._known.popitem(last=False)
-        return cached[2]
-
-
-_message_cache = _MessageCache()
 
 
 def _langchain_message(message: Message) -> BaseMessage:

@@ -15,10 +15,11 @@ from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer
 from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import dispatching, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
-from crewgraph.llm.events import RequestEnd, reporting_later
+from crewgraph.llm.current_call import CALL, RequestEnd
 from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import scoped
 
 _log = redacted_logger("crewgraph.hooks")
 _PRE, _POST = InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.POST_MODEL_CALL
@@ -56,8 +57,9 @@ class HookedModel(ModelWrapper[Model]):
         request = _Request(self, messages)
         with request.raise_if_blocked():
             yield dispatching(_PRE, request.context, before_llm_call_reducer)
-        config, ends = reporting_later(config)
-        reply: Reply = yield asking(self.model, request.hooked_messages(), tools, stop, config)
+        ends: list[RequestEnd] = []
+        with scoped(CALL, CALL.get()._replace(ends=ends)):
+            reply: Reply = yield asking(self.model, request.hooked_messages(), tools, stop, config)
         with request.reporting(reply, ends):
             if request.is_answered(reply):
                 yield dispatching(_POST, request.context, after_llm_call_reducer)

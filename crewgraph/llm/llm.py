@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
-from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.deprecations import warn_deprecated
@@ -34,6 +33,7 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
 if TYPE_CHECKING:
+    from crewgraph.core.operations import Program
     from crewgraph.llm.chat_model import ChatModel
 
 
@@ -152,12 +152,6 @@ class LLM(ResponsesMixin, BaseLLM):
     model: str
     """The name of the model: `"openai/gpt-4o"`, or `"gpt-4o"` where the provider is well known."""
 
-    temperature: float | None
-    """How much answers vary: 0 takes the most likely words, higher values more unusual ones. None leaves it to the provider."""
-
-    base_url: str | None
-    """The address of the API, such as `"http://localhost:8000/v1"`. None takes the provider's variable, else its own address."""
-
     stream: bool | None
     """Whether answers arrive in chunks, each of them an `LLMStreamChunkEvent`."""
 
@@ -167,32 +161,14 @@ class LLM(ResponsesMixin, BaseLLM):
     idle_timeout: float | None = None
     """Seconds in which nothing of an answer may come. None takes CREWGRAPH_MODEL_IDLE_TIMEOUT, else ten minutes."""
 
-    top_p: float | None
-    """Nucleus sampling: the probability mass to sample from, from 0 to 1. None leaves it to the provider."""
-
-    n: int | None
-    """Completions per request; only the first is used."""
-
     max_completion_tokens: int | None
     """Maximum number of generated tokens, including reasoning."""
-
-    max_tokens: int | float | None
-    """Maximum number of generated tokens."""
-
-    presence_penalty: float | None
-    """Penalty for tokens that already occurred, from -2 to 2."""
-
-    frequency_penalty: float | None
-    """Penalty for tokens by how often they occurred, from -2 to 2."""
 
     logit_bias: dict[int, float] | None
     """What to add to the likelihood of tokens, by token id: `{50256: -100}` forbids one."""
 
     response_format: type[BaseModel] | PlainDict | None
     """A pydantic model, of which answers are instances, or OpenAI's dict such as `{"type": "json_object"}`."""
-
-    seed: int | None
-    """Seed for reproducible sampling, where the provider supports it."""
 
     logprobs: int | None
     """Whether to return log probabilities."""
@@ -446,21 +422,11 @@ class LLM(ResponsesMixin, BaseLLM):
             ToolFailed: The model called a function that is not in `available_functions`.
             UnreadableAnswer: The answer does not match the response model.
         """
-        response_format = response_model or self.response_format
-        conversation, specs = read_messages(messages), read_tools(tools)
-        reply = self._model_for(response_format, from_agent, from_task).complete(
-            conversation, specs, (), _call_config(callbacks, self.model)
-        )
-        function = self._requested_call(reply, available_functions)
-        if function is None:
-            return self._result(reply, response_format, demanded=response_model is not None)
-        name = reply["tool_calls"][0]["name"]
-        from crewgraph.llm import events
+        from crewgraph.core.operations import drive
 
-        with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
-            result = call(function)
-            completed(result)
-        return str(result)
+        return drive(
+            self._answered(messages, tools, callbacks, available_functions, from_task, from_agent, response_model)
+        )
 
     @overridable
     async def acall(
@@ -478,19 +444,28 @@ class LLM(ResponsesMixin, BaseLLM):
             return await super().acall(
                 messages, tools, callbacks, available_functions, from_task, from_agent, response_model
             )
-        response_format = response_model or self.response_format
-        conversation, specs = read_messages(messages), read_tools(tools)
-        reply = await self._model_for(response_format, from_agent, from_task).acomplete(
-            conversation, specs, (), _call_config(callbacks, self.model)
+        from crewgraph.core.operations import adrive
+
+        return await adrive(
+            self._answered(messages, tools, callbacks, available_functions, from_task, from_agent, response_model)
         )
-        function = self._requested_call(reply, available_functions)
+
+    def _answered(
+        self, messages: Any, tools: Any, callbacks: Any, functions: Any, task: Any, agent: Any, response_model: Any
+    ) -> "Program[Any]":
+        from crewgraph.core.operations import user_call
+        from crewgraph.llm.events import function_events
+        from crewgraph.llm.wrapping import asking
+
+        response_format = response_model or self.response_format
+        model = self._model_for(response_format, agent, task)
+        config = _call_config(callbacks, self.model)
+        reply = yield asking(model, read_messages(messages), read_tools(tools), (), config)
+        function = self._requested_call(reply, functions)
         if function is None:
             return self._result(reply, response_format, demanded=response_model is not None)
-        name = reply["tool_calls"][0]["name"]
-        from crewgraph.llm import events
-
-        with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
-            result = await acall(function)
+        with function_events(self, reply["tool_calls"][0]["name"], function.keywords, agent, task) as completed:
+            result = yield user_call(function)
             completed(result)
         return str(result)
 

@@ -1,6 +1,6 @@
 """Rate limiting: `RPMController` bounds the requests per minute with a sliding window.
 
-A `Window` holds the recent requests and the queue of those that wait; `slot` is the program that waits in it.
+A `Window` holds the recent requests and the queue of those that wait; `taking_slot` is the program that waits in it.
 """
 
 import asyncio
@@ -176,7 +176,7 @@ class RPMController(BaseModel):
         """Do nothing: there is no thread to stop. CrewAI programs call this when they end."""
 
 
-def slot(controllers: Sequence[Any], on_wait: OnWait | None = None) -> Program[None]:
+def taking_slot(controllers: Sequence[Any], on_wait: OnWait | None = None) -> Program[None]:
     """Wait until all controllers admit a request and count it; KeyboardInterrupt and cancellation give the slots back.
 
     Args:

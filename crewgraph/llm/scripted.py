@@ -12,7 +12,6 @@ from threading import Lock
 from typing import Any, cast
 
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import read_messages, text_of
@@ -208,22 +207,8 @@ class ScriptedLLM(BaseLLM):
         return cast("Entry", entry)
 
     def _report_usage(self, request: ScriptedRequest, text: str) -> None:
-        if self._usage is not None:
-            self._track_token_usage_internal(self._usage)
-            return
-        usage: Usage = _counted_usage(len(request.text.split()), len(text.split()))
-        self._track_token_usage_internal(usage)
-
-
-def _counted_usage(prompt: int, completion: int) -> Usage:
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-        "cached_prompt_tokens": 0,
-        "reasoning_tokens": 0,
-        "cache_creation_tokens": 0,
-    }
+        counted = {"prompt_tokens": len(request.text.split()), "completion_tokens": len(text.split())}
+        self._track_token_usage_internal(counted if self._usage is None else self._usage)
 
 
 def _scripted_uses(entry: Entry) -> list[ToolUse]:

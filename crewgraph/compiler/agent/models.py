@@ -22,7 +22,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.events import EventModel
 from crewgraph.llm.hooks import HookedModel
-from crewgraph.llm.rate_limit import RPMController, slot
+from crewgraph.llm.rate_limit import RPMController, taking_slot
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.schema import PlainMapping
@@ -231,7 +231,7 @@ class RateLimitedModel(ModelWrapper[EventModel]):
 
     def answer(self, *request: Any) -> Program[Reply]:
         check_limits(self.name)
-        yield from slot(self.controllers, self.is_delayed)
+        yield from taking_slot(self.controllers, self.is_delayed)
         return (yield asking(self.model, *request))
 
     def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:
