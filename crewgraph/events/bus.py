@@ -188,11 +188,6 @@ _DONE: Future[None] = Future()
 _DONE.set_result(None)
 
 
-def is_replaying() -> bool:
-    """Whether the running handler got a replayed event."""
-    return LISTENING.get().is_replaying
-
-
 class EventBus:
     """Delivers events to the handlers registered for them.
 
@@ -315,30 +310,6 @@ class EventBus:
             if (unfinished := _call(handler, source, event)) is not None:
                 await unfinished()
         await _acall_all(plan.awaited, source, event)
-
-    def replay(self, source: object, event: BaseEvent) -> Future[None] | None:
-        """Deliver an earlier event again, in its original place; `is_replaying` is true in the handlers."""
-        with scoped(LISTENING, LISTENING.get()._replace(is_replaying=True)):
-            return self.emit(source, event)
-
-    @property
-    def runtime_state(self) -> Any:
-        """The `RuntimeState` of the running code, which handlers with a third parameter get; None without one."""
-        return LISTENING.get().state
-
-    def set_runtime_state(self, state: object) -> None:
-        """Set the `RuntimeState` of the running code."""
-        LISTENING.set(LISTENING.get()._replace(state=state))
-
-    def reset_runtime_state(self) -> None:
-        """Clear the `RuntimeState` of the running code."""
-        self.set_runtime_state(None)
-
-    def register_entity(self, entity: object) -> None:
-        """Add a crew, flow or agent to the `RuntimeState` of the running code, if it is set."""
-        state = LISTENING.get().state
-        if state is not None and all(item is not entity for item in state.root):
-            state.root.append(entity)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for the `async def` handlers of all events emitted so far.

@@ -1,15 +1,13 @@
 """The events of a run as a graph of their relations."""
 
-import importlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from threading import RLock
-from typing import Literal, cast
+from typing import Literal
 
-from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny, field_validator
+from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
 from crewgraph.events.base import BaseEvent
-from crewgraph.schema import PlainDict
 
 EdgeType = Literal["parent", "child", "trigger", "triggered_by", "next", "previous", "started", "completed_by"]
 """The relation between two events."""
@@ -30,16 +28,6 @@ class EventNode(BaseModel):
 
     edges: dict[EdgeType, list[str]] = Field(default_factory=dict[EdgeType, list[str]])
     """The ids of related events, by relation."""
-
-    @field_validator("event", mode="before")
-    @classmethod
-    def _of_its_class(cls, value: object) -> object:
-        # A dump holds no class, but the type identifies it if the class is imported in this process.
-        if not isinstance(value, dict):
-            return value
-        plain = cast("PlainDict", value)
-        kind = _classes().get(str(plain.get("type")), BaseEvent)
-        return kind.model_construct(**plain)
 
     def add_edge(self, edge_type: EdgeType, target_id: str) -> None:
         """Add a relation to another event."""
@@ -101,19 +89,3 @@ class EventRecord(BaseModel):
             for child in () if node is None else node.neighbors("child"):
                 yield self.nodes[child]
                 waiting.append(child)
-
-
-def _classes() -> dict[str, type[BaseEvent]]:
-    """Return the event classes imported in this process, by type."""
-    events = importlib.import_module("crewgraph.events")
-    for name in events.__all__:
-        getattr(events, name)  # loads the module of its area
-    classes: dict[str, type[BaseEvent]] = {}
-    waiting: list[type[BaseEvent]] = [BaseEvent]
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
-        event_type: object = kind.model_fields["type"].default
-        if isinstance(event_type, str):
-            classes.setdefault(event_type, kind)
-    return classes

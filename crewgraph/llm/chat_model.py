@@ -137,13 +137,15 @@ class ChatModel(WatchedModel):
         return self._identity
 
     def _build_identity(self) -> PlainMapping:
-        parameters = {**(self._parameters or {}), **_identifying_parameters(self._base), **self._bound}
+        own: object = getattr(self._base, "_identifying_params", None)
+        parameters = {**(self._parameters or {}), **(own if is_mapping(own) else {}), **self._bound}
         identity = {key: as_plain_data(value) for key, value in parameters.items() if not _is_excluded(key)}
         identity = {key: value for key, value in identity.items() if value not in (None, [], {})}
         if self._stop:
             identity["stop"] = self._stop
         if self._response_format is not None:
-            identity["response_format"] = _response_schema(self._response_format)
+            form = self._response_format
+            identity["response_format"] = as_plain_data(form) if isinstance(form, Mapping) else form.model_json_schema()
         if self._settings:
             identity["settings"] = as_plain_data(dict(self._settings))
         return {**identity, "class": type(self._base).__name__, "model": self.name}
@@ -318,7 +320,10 @@ class ChatModel(WatchedModel):
             *self._stop,
             *stop,
         ]  # not every server that takes them keeps to them; what comes before one is whole
-        if turn.ending.verdict != "whole" and not _ends_before(reply, stop_words):
+        goes_on = (
+            not reply["tool_calls"] and cut_at(reply["content"], stop_words) != reply["content"]
+        )  # after a stop word
+        if turn.ending.verdict != "whole" and not goes_on:
             name = reply.get("model", self.name)
             reply = whole_reply(reply, turn.ending, name, limit=self._limit(), structured=structure is not None)
         if structure is not None:
@@ -333,11 +338,6 @@ class ChatModel(WatchedModel):
         }
         limits = {**given, **(self._parameters or {}), **self._bound, **self._settings}
         return next(((name, limits[name]) for name in _LIMITS if limits.get(name)), None)
-
-
-def _ends_before(reply: Reply, stop_words: Sequence[str]) -> bool:
-    """Whether a reply is a text that goes on after a stop word."""
-    return not reply["tool_calls"] and bool(stop_words) and cut_at(reply["content"], stop_words) != reply["content"]
 
 
 def _user_first(messages: Sequence[Message]) -> Sequence[Message]:
@@ -370,20 +370,9 @@ def _own_stop(base: object) -> list[str]:
     return list(map(str, cast("list[object]", stop))) if isinstance(stop, (list, tuple)) else []
 
 
-def _identifying_parameters(base: object) -> Mapping[str, object]:
-    parameters = getattr(base, "_identifying_params", None)
-    return parameters if is_mapping(parameters) else {}
-
-
 def _is_excluded(parameter: str) -> bool:
     return parameter.startswith("_") or (
         "tokens" not in parameter and any(word in parameter.lower() for word in _EXCLUDED_PARAMETERS)
-    )
-
-
-def _response_schema(response_format: type[BaseModel] | PlainMapping) -> object:
-    return (
-        as_plain_data(response_format) if isinstance(response_format, Mapping) else response_format.model_json_schema()
     )
 
 
@@ -434,23 +423,17 @@ def _langchain_message(message: Message) -> BaseMessage:
         case "user":
             return HumanMessage(content)
         case "assistant":
-            calls: list[Any] = [_langchain_call(request) for request in message.get("tool_calls", ())]
+            # Arguments that are not JSON are wrapped in a dict, which every provider accepts.
+            calls: list[Any] = [
+                {**request, "args": {"invalid": args} if isinstance(args := request["args"], str) else args}
+                for request in message.get("tool_calls", ())
+            ]
             extra = with_bytes(message.get("extra", {}))
             return AIMessage(with_bytes(content), tool_calls=calls, additional_kwargs=extra)
         case "tool":
             return ToolMessage(content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name"))
         case role:
             raise ModelError(f"Unknown message role `{role}`. Use one of: system, user, assistant, tool.")
-
-
-def _langchain_call(request: ToolRequest) -> dict[str, object]:
-    args = request["args"]
-    # Arguments that are not JSON are wrapped in a dict, which every provider accepts.
-    return {
-        "id": request["id"],
-        "name": request["name"],
-        "args": {"invalid": args} if isinstance(args, str) else args,
-    }
 
 
 def _reply_of(answer: Any) -> Reply:

@@ -44,7 +44,6 @@ SETTINGS = (
 )
 """The attributes of an `LLM` that are sent to its provider."""
 
-_LITELLM = ("LITELLM_SUCCESS_CALLBACKS", "LITELLM_FAILURE_CALLBACKS")
 _MILLION = 1_000_000
 
 
@@ -307,8 +306,14 @@ class LLM(ResponsesMixin, BaseLLM):
         # The environment's key is not a setting; a subclass may have `api_key` as a plain attribute.
         own_key = vars(self).get("api_key", self._api_key)
         explicit_values = {name: own_key if name == "api_key" else getattr(self, name) for name in SETTINGS}
-        explicit = {name: value for name, value in explicit_values.items() if _is_set(value)}
-        settings = {name: _snapshot(value) for name, value in {**self.additional_params, **explicit}.items()}
+        # 0 is a value of a setting; lists and dicts are copied, so that a later change in place is noticed.
+        explicit = {
+            name: value for name, value in explicit_values.items() if value not in (None, []) and value is not False
+        }
+        settings = {
+            name: copy(value) if is_list(value) or is_object(value) else value
+            for name, value in {**self.additional_params, **explicit}.items()
+        }
         target = self.target()
         address = target.address(self.base_url)
         state = (
@@ -355,12 +360,6 @@ class LLM(ResponsesMixin, BaseLLM):
         """Set LangChain callback handlers, replacing those of the same classes."""
         classes: set[type[Any]] = {type(handler) for handler in callbacks}
         self.callbacks = [*(handler for handler in self.callbacks or () if type(handler) not in classes), *callbacks]
-
-    def set_env_callbacks(self) -> None:
-        """Warn if environment variables for LiteLLM callbacks are set: they have no effect."""
-        if variables := [name for name in _LITELLM if os.environ.get(name)]:
-            instead = "give `LLM(..., callbacks=[...])` LangChain handlers"
-            warn_deprecated(f"`{'`, `'.join(variables)}` in the environment", instead, by_hand=True)
 
     def invoke(self, input: Any, config: Any = None, **options: Any) -> Any:
         """Return the answer as a LangChain message."""
@@ -503,16 +502,12 @@ class LLM(ResponsesMixin, BaseLLM):
         from crewgraph.llm import resolve
         from crewgraph.llm.fallback import FallbackModel
 
-        models: list[Model] = [primary, *map(resolve.as_model, self.fallbacks)]
+        model = FallbackModel([primary, *map(resolve.as_model, self.fallbacks)]) if self.fallbacks else primary
         if (ongoing := CALL.get().ongoing) is not None and ongoing.observed:
-            return FallbackModel(models) if self.fallbacks else primary
-        from crewgraph.llm import events, hooks, retry
+            return model
+        from crewgraph.llm.hooks import requested_model
 
-        reported: list[Model] = [events.EventModel(source, self, agent, task) for source in models]
-        if retries := getattr(models[-1], "retries", 0):
-            reported[-1] = retry.RetryingModel(reported[-1], max_retries=retries)
-        model = FallbackModel(reported) if self.fallbacks else reported[0]
-        return hooks.HookedModel(model, self, agent, task, in_agent=False)
+        return requested_model(model, self, self, agent, task, in_agent=False)
 
     def _record_answer(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})
@@ -556,16 +551,6 @@ class LLM(ResponsesMixin, BaseLLM):
         if len(reply["tool_calls"]) > 1:
             _log.warning("LLM(%r).call executes only the first of %d tool calls", self.model, len(reply["tool_calls"]))
         return partial(functions[name], **args)
-
-
-def _is_set(value: Any) -> bool:
-    """Return whether a setting has a value; 0 counts as one."""
-    return value is not None and value is not False and value != []
-
-
-def _snapshot(value: Any) -> Any:
-    """Copy a list or dict, so that a later change in place is noticed."""
-    return copy(value) if is_list(value) or is_object(value) else value
 
 
 def _call_config(callbacks: Sequence[Any] | None, model: str) -> Any:

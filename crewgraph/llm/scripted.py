@@ -173,7 +173,8 @@ class ScriptedLLM(BaseLLM):
             raise entry
         uses = _scripted_uses(entry)
         text = "\n".join(_protocol_text(use) for use in uses) if uses else cast("str", entry)
-        self._report_usage(request, text)
+        counted = {"prompt_tokens": len(request.text.split()), "completion_tokens": len(text.split())}
+        self._track_token_usage_internal(counted if self._usage is None else self._usage)
         if uses and self.native_tools:
             return [_as_tool_call(use, f"call_{number}_{position}") for use, position in zip(uses, count())]
         if self.stream:
@@ -205,10 +206,6 @@ class ScriptedLLM(BaseLLM):
         if callable(entry) and not isinstance(entry, type):
             return call(entry, [dict(message) for message in request.messages])
         return cast("Entry", entry)
-
-    def _report_usage(self, request: ScriptedRequest, text: str) -> None:
-        counted = {"prompt_tokens": len(request.text.split()), "completion_tokens": len(text.split())}
-        self._track_token_usage_internal(counted if self._usage is None else self._usage)
 
 
 def _scripted_uses(entry: Entry) -> list[ToolUse]:

@@ -261,10 +261,7 @@ class CheckedEmbeddings(ProgramEmbeddings):
             )
         if not np.isfinite(vectors).all():
             raise EmbedderError(f"The embedder {self.label} returned a vector that contains NaN or infinity.")
-        self._check_size(vectors.shape[1])
-        return vectors.tolist()
-
-    def _check_size(self, size: int) -> None:
+        size = vectors.shape[1]
         if self.size is None:
             self.size = size
         if self.size != size:
@@ -272,6 +269,7 @@ class CheckedEmbeddings(ProgramEmbeddings):
                 f"The embedder {self.label} returned vectors of length {size}, and of length {self.size} before. Vectors of "
                 "different lengths cannot be compared: create one embedder for each model."
             )
+        return vectors.tolist()
 
 
 def _abbreviated(value: Any) -> str:

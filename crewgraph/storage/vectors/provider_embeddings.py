@@ -164,12 +164,12 @@ def open_provider(provider: EmbeddingProvider, config: Mapping[str, object]) -> 
     if complete[model] is None:
         raise EmbedderError(f'The embedder `{provider.name}` needs a model: {{"config": {{"model_name": ...}}}}.')
     arguments = _with_key(provider, complete)
-    return shared_embedder(provider, arguments, lambda: _create_embedder(provider, arguments))
-
-
-def _create_embedder(provider: EmbeddingProvider, arguments: dict[str, object]) -> NamedEmbedder:
     name = _vectors_name(provider, arguments)
-    return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, arguments, name), name), name, provider)
+
+    def create() -> NamedEmbedder:
+        return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, arguments, name), name), name, provider)
+
+    return shared_embedder(provider, arguments, create)
 
 
 def _embeddings(provider: EmbeddingProvider, arguments: dict[str, object], name: str) -> Embeddings:
