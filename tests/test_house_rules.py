@@ -121,7 +121,6 @@ KEPT_CONTEXT_VALUES = {
     "crewgraph/core/loops/bridge.py",  # of a context that it makes
     "crewgraph/core/current.py",  # of a context that it makes
     "crewgraph/events/background.py",  # of a task that it starts
-    "crewgraph/events/bus.py",  # `set_runtime_state` and its like are for the user's own context
     "crewgraph/events/stream_context.py",  # returns the token to the user
     "crewgraph/compiler/agent/human_review.py",  # returns the token to the user
     "crewgraph/definitions/task/task.py",  # for the user's own context

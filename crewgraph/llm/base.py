@@ -224,7 +224,8 @@ class BaseLLM(ABC):
             self._provider = provider
         stop: str | list[str] = kwargs.pop("stop", None) or kwargs.pop("stop_sequences", None) or []
         self.stop = [stop] if isinstance(stop, str) else list(stop)
-        declared = {name: kwargs.pop(name) for name in [*kwargs] if _declares(type(self), name)}
+        known = {name for base in type(self).__mro__ for name in annotations_of(base)}
+        declared = {name: kwargs.pop(name) for name in [*kwargs] if name in known}
         self.additional_params = {**(additional_params or {}), **kwargs}
         for name, value in declared.items():
             setattr(self, name, value)
@@ -420,7 +421,9 @@ class BaseLLM(ABC):
         ongoing = CALL.get().ongoing
         if usage is not None and ongoing is not None:
             ongoing.used.append(usage)
-        self._count(UsageMetrics.of(usage))
+        with _usage_lock:
+            for name, number in UsageMetrics.of(usage).model_dump().items():
+                self._token_usage[name] = self._token_usage.get(name, 0) + number
         meter = CURRENT.get().meter
         if (
             meter is not None and CALL.get().caller is None
@@ -432,16 +435,6 @@ class BaseLLM(ABC):
         ongoing = CALL.get().ongoing
         if ongoing is not None and ongoing.on_text is not None:
             ongoing.on_text(text)
-
-    def _count(self, usage: UsageMetrics) -> None:
-        with _usage_lock:
-            for name, number in usage.model_dump().items():
-                self._token_usage[name] = self._token_usage.get(name, 0) + number
-
-
-def _declares(subclass: type, name: str) -> bool:
-    """Return whether `BaseLLM` or a subclass declares an attribute of this name."""
-    return any(name in annotations_of(base) for base in subclass.__mro__)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,8 @@ def _read_message(entry: object, number: int) -> Message:
     if not isinstance(role, str):
         raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="a role"))
     content: Any = get_field(entry, "content")
-    if content is None and _lacks_content(entry):
+    # A message without text but with tool calls is complete.
+    if content is None and is_mapping(entry) and not {"content", "tool_calls"} & entry.keys():
         raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="content"))
     message: Message = {
         "role": _ROLES.get(role, role),
@@ -99,11 +100,6 @@ def _extra(entry: object, calls: Sequence[object], requests: Sequence[ToolReques
     """Return what a provider wants back with a message, as the program has it from its answer."""
     part = read_part({**entry}) if is_mapping(entry) else None
     return getattr(calls, "extra", {}) if part is None else {KEY: join_parts([part], requests)}
-
-
-def _lacks_content(entry: object) -> bool:
-    # A message without text but with tool calls is complete.
-    return is_mapping(entry) and not {"content", "tool_calls"} & entry.keys()
 
 
 def _is_role_pair(entry: object) -> TypeIs[tuple[str, Content]]:

@@ -59,7 +59,6 @@ _HOMES: dict[str, str] = {
     "crewai.crews.crew_output": "crewgraph.definitions.task.output",
     "crewai.events.base_event_listener": "crewgraph.events.bus",
     "crewai.events.base_events": "crewgraph.events.base",
-    "crewai.events.depends": "crewgraph.events.bus",
     "crewai.events.event_bus": "crewgraph.events.bus crewgraph_compat.stand_ins.events",
     "crewai.events.stream_context": "crewgraph.events.stream_context",
     "crewai.events.types.a2a_events": "crewgraph.events.a2a crewgraph_compat.stand_ins.events",
@@ -267,9 +266,9 @@ HOMES: dict[str, str] = _HOMES | {
 IMPORTING = (
     "a2a.utils.response_model agent.utils agents.agent_adapters.openai_agents.protocols "
     "agents.agent_builder.base_agent_executor agents.agent_builder.base_agent_executor_mixin "
-    "agents.agent_executor agents.planner_observer agents.step_executor constants context events.event_context "
-    "events.event_listener events.handler_graph events.listeners.memory_listener events.types.event_bus_types "
-    "events.utils.console_formatter events.utils.handlers experimental.conversational_mixin "
+    "agents.agent_executor agents.planner_observer agents.step_executor constants context events.depends "
+    "events.event_context events.event_listener events.handler_graph events.listeners.memory_listener "
+    "events.types.event_bus_types events.utils.console_formatter events.utils.handlers experimental.conversational_mixin "
     "flow.conversational_mixin flow.flow_trackable flow.utils flow.visualization.builder "
     "llms.context_window mcp.client "
     "memory.storage.kickoff_task_outputs_storage skills.events tools.cache_tools.cache_tools "

@@ -1,30 +1,20 @@
 """The models of agents, rate-limited and hooked, and the state shared by the runs of a crew or agent: limits and tool caches."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import partial
 from threading import Lock
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.current import CURRENT
-from crewgraph.core.limits import Meter, check_limits
-from crewgraph.core.messages import Reply
-from crewgraph.core.operations import Do, Program
+from crewgraph.core.limits import Meter
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
-from crewgraph.events import late
-from crewgraph.events.bus import crewai_event_bus
 from crewgraph.llm.base import BaseLLM
-from crewgraph.llm.events import EventModel
-from crewgraph.llm.hooks import HookedModel
-from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
+from crewgraph.llm.hooks import HookedModel, requested_model
+from crewgraph.llm.rate_limit import RPMController
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import scoped
 from crewgraph.tools.cache import CacheHandler
@@ -165,33 +155,8 @@ def _wrapped(
     task: TaskDefinition | None,
     crew: CrewDefinition | None,
 ) -> HookedModel:
-    """Return a model with events, rate limits, retries and hooks around it; of several, only the last is retried."""
-
-    def asked(model: Model, retries: int = 0) -> Model:
-        reporting = EventModel(model, llm if isinstance(llm, BaseLLM) else agent, agent, task)
-        limited = RateLimitedModel(reporting, controllers) if controllers else reporting
-        if not retries:
-            return limited
-        from crewgraph.llm.retry import RetryingModel
-
-        return RetryingModel(limited, reporting.delayed, retries)
-
-    *earlier, last = getattr(model, "models", (model,))  # a `FallbackModel` has them
-    wrapped = asked(last, getattr(last, "retries", 0))  # a `ChatModel` has some
-    if last is not model:
-        from crewgraph.llm.fallback import FallbackModel
-
-        wrapped = FallbackModel([*map(asked, earlier), wrapped], partial(_emit_fallback, agent, task))
-    return HookedModel(wrapped, llm, agent, task, crew)
-
-
-def _emit_fallback(
-    agent: BaseAgentDefinition, task: TaskDefinition | None, failed: str, fallback: str, error: Exception
-) -> None:
-    if crewai_event_bus.wants(late.LLMFallbackEvent):
-        reason = f"{type(error).__name__}: {error}"
-        event = late.LLMFallbackEvent(from_agent=agent, from_task=task, model=failed, fallback=fallback, error=reason)
-        crewai_event_bus.emit(agent, event)
+    source = llm if isinstance(llm, BaseLLM) else agent
+    return requested_model(model, source, llm, agent, task, crew, controllers)
 
 
 def first_llm(crew: CrewDefinition, *candidates: object) -> object:
@@ -199,16 +164,3 @@ def first_llm(crew: CrewDefinition, *candidates: object) -> object:
     task_agents = [task.agent for task in crew.tasks if task.agent is not None]
     llms = [*candidates, *(agent.llm for agent in [*task_agents, *crew.agents])]
     return next((llm for llm in llms if llm is not None), None)
-
-
-@dataclass(eq=False)
-class RateLimitedModel(ModelWrapper[EventModel]):
-    """A model whose requests wait for its rate limiters."""
-
-    model: EventModel
-    controllers: Sequence[Any]
-
-    def answer(self, *request: Any) -> Program[Reply]:
-        check_limits(self.name)
-        yield Do(wait_for_slot, await_slot, self.controllers, self.model.delayed)
-        return (yield asking(self.model, *request))
