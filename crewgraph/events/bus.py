@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, TypeVar
@@ -25,7 +24,6 @@ from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemit
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
-from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 Handler = Callable[[Any, Any], Any]
@@ -141,17 +139,9 @@ class HandlerScope:
     plans: dict[type[BaseEvent], HandlerPlan]
     """The plans cached since the last registration."""
 
-    outer: "HandlerScope | None"
-    """The enclosing scope; None for the process's own."""
-
-    closed: bool
-    """Whether the block has been left."""
-
-    def __init__(self, outer: "HandlerScope | None" = None) -> None:
+    def __init__(self) -> None:
         self.registrations = ()
         self.plans = {}
-        self.outer = outer
-        self.closed = False
 
     def add(self, new: Registration) -> None:
         """Register a handler; one that is registered keeps its position."""
@@ -212,7 +202,6 @@ class EventBus:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._scopes = [HandlerScope()]  # the process's own, then the open ones, the latest last
-        self._scope: ContextVar[HandlerScope | None] = ContextVar("crewgraph_event_scope", default=None)
         self._pending = PendingWork()
 
     def on(self, event_type: type[BaseEvent]) -> Callable[[_H], _H]:
@@ -242,23 +231,17 @@ class EventBus:
 
     @contextmanager
     def scoped_handlers(self) -> Generator[None]:
-        """Suspend all registrations for a block; inside, only those made inside apply.
+        """Suspend all registrations of the process for a block; inside, only those made inside apply.
 
-        Scopes nest, and several may be open at once in different threads or tasks: code in the context of a
-        scope (the block itself, and the threads and tasks that runs start from it) sees that scope. Code that
-        is in no scope's context (a bare thread, work started before) sees the scope opened last of those still
-        open, because a scope replaces the registrations of the whole process. Scopes may be left in any order.
+        Scopes nest; of those that several threads have opened, the latest applies to all. They may be left in any order.
         """
-        outer = self._own_scope()
-        scope = HandlerScope(outer)
+        scope = HandlerScope()
         with self._lock:
             self._scopes.append(scope)
         try:
-            with scoped(self._scope, scope):
-                yield
+            yield
         finally:
             with self._lock:
-                scope.closed = True
                 self._scopes.remove(scope)
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
@@ -266,8 +249,7 @@ class EventBus:
 
         A lazy reference to the class is loaded only if there are handlers that might be called with it.
         """
-        scope = self._scopes[-1] if self._scope.get() is None else self._active()
-        plan = scope.plans.get(event_type) or self._plan(event_type)
+        plan = self._scopes[-1].plans.get(event_type) or self._plan(event_type)
         here = LISTENING.get()
         if plan.needs_event or here.sinks:
             return True
@@ -344,17 +326,8 @@ class EventBus:
         self._lock = threading.RLock()
         self._pending.after_fork()
 
-    def _own_scope(self) -> HandlerScope | None:
-        scope = self._scope.get()
-        while scope is not None and scope.closed:  # the context was copied inside a block that has been left
-            scope = scope.outer
-        return scope
-
-    def _active(self) -> HandlerScope:
-        return self._own_scope() or self._scopes[-1]
-
     def _plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
-        scope = self._scopes[-1] if self._scope.get() is None else self._active()
+        scope = self._scopes[-1]
         plan = scope.plans.get(event_type)
         if plan is None:
             with self._lock:
@@ -363,7 +336,7 @@ class EventBus:
 
     def _add(self, registration: Registration) -> None:
         with self._lock:
-            self._active().add(registration)
+            self._scopes[-1].add(registration)
 
 
 def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
