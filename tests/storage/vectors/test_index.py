@@ -1,4 +1,4 @@
-"""The vector index: results, rejected input, and the switch from exact to approximate search."""
+"""The vector index: results, and rejected input."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from crewgraph.storage.vectors.index import GrowingIndex
 
 
 def small() -> GrowingIndex:
-    return GrowingIndex(32, exact_up_to=200)
+    return GrowingIndex(32)
 
 
 def test_the_nearest_come_first_with_their_cosines():
@@ -94,20 +94,6 @@ def test_very_long_and_very_short_vectors_have_directions():
     assert index.search([1, 0], 1)[0].tolist() == [1]
 
 
-def test_it_is_exact_while_it_is_small_and_again_when_it_has_shrunk():
-    rows = clustered(1000)
-    index = small()
-    index.add(np.arange(200), rows[:200])
-    assert index.is_exact
-    index.add(np.arange(200, 600), rows[200:600])
-    assert not index.is_exact
-    assert len(index) == 600
-    index.remove(np.arange(50, 600))
-    assert index.is_exact
-    assert index.ids.tolist() == list(range(50))
-    assert index.search(rows[3], 1)[0].tolist() == [3]
-
-
 def test_all_is_found_at_once_wherever_it_is():
     rows = clustered(3000)
     index = small()
@@ -116,33 +102,13 @@ def test_all_is_found_at_once_wherever_it_is():
         assert index.search(rows[begin + 99], 1)[0].tolist() == [begin + 99]
 
 
-def test_in_lists_vectors_are_replaced_and_removed():
-    rows = clustered(2000)
-    index = small()
-    index.add(np.arange(2000), rows)
-    index.add([5, 6], rows[[6, 5]])
-    assert index.remove([7]) == 1
-    assert len(index) == 1999
-    assert index.search(rows[5], 1)[0].tolist() == [6]
-    assert 7 not in index.search(rows[7], 2000)[0]
-
-
-def test_it_finds_98_of_100_of_what_is_nearest():
-    rows, queries = clustered(20_000, clusters=300), clustered(100, clusters=300, seed=2)
-    index = GrowingIndex(32, exact_up_to=1000)
-    index.add(np.arange(20_000), rows)
-    assert not index.is_exact
-    neighbours = [set(index.search(query, 10)[0].tolist()) for query in queries]
-    assert recall(neighbours, [nearest_ids(rows, query, 10) for query in queries]) >= 0.98
-
-
-def test_vectors_without_order_are_found_all_the_same():
+def test_vectors_without_order_are_all_found():
     random = np.random.default_rng(5)
     rows, queries = random.standard_normal((5000, 32)), random.standard_normal((50, 32))
-    index = GrowingIndex(32, exact_up_to=1000)
+    index = GrowingIndex(32)
     index.add(np.arange(5000), rows)
     neighbours = [set(index.search(query, 10)[0].tolist()) for query in queries]
-    assert recall(neighbours, [nearest_ids(rows.astype(np.float32), query, 10) for query in queries]) >= 0.9
+    assert recall(neighbours, [nearest_ids(rows.astype(np.float32), query, 10) for query in queries]) == 1
 
 
 @pytest.mark.parametrize("allowed", [3, 100, 600, 1500, 5900])

@@ -17,16 +17,16 @@ from crewgraph.storage.vectors.index import GrowingIndex
 DIMS = 8
 
 
-def made(n: int = 300, exact_up_to: int = 50) -> GrowingIndex:
-    index = GrowingIndex(DIMS, exact_up_to=exact_up_to)
+def made(n: int = 300) -> GrowingIndex:
+    index = GrowingIndex(DIMS)
     index.add(np.arange(n), clustered(n, DIMS))
     index.add(np.arange(n, n + 10), clustered(10, DIMS, seed=3))
     return index
 
 
-@pytest.fixture(params=[1000, 50], ids=["block", "lists"])
-def index(request: pytest.FixtureRequest) -> GrowingIndex:
-    return made(exact_up_to=request.param)
+@pytest.fixture
+def index() -> GrowingIndex:
+    return made()
 
 
 def test_what_was_saved_is_loaded(index: GrowingIndex, tmp_path: Path):
@@ -35,7 +35,6 @@ def test_what_was_saved_is_loaded(index: GrowingIndex, tmp_path: Path):
     other.add([9_999], [[1] * DIMS])
     assert other.load(tmp_path / "vectors") == -7
     assert other.ids.tolist() == list(range(310))
-    assert other.is_exact == index.is_exact
     for query in clustered(20, DIMS, seed=2):
         mine, its = other.search(query, 5), index.search(query, 5)
         assert mine[0].tolist() == its[0].tolist()
@@ -44,7 +43,7 @@ def test_what_was_saved_is_loaded(index: GrowingIndex, tmp_path: Path):
 
 def test_what_was_loaded_continues_growing_and_shrinking(index: GrowingIndex, tmp_path: Path):
     index.save(tmp_path / "vectors")
-    other = GrowingIndex(DIMS, exact_up_to=50)
+    other = GrowingIndex(DIMS)
     other.load(tmp_path / "vectors")
     other.add(np.arange(200, 2000), clustered(1800, DIMS, seed=5))
     other.remove(np.arange(100))
@@ -155,7 +154,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
 import sys
 import numpy as np
 from crewgraph.storage.vectors.index import GrowingIndex
-index = GrowingIndex(64, exact_up_to=500)
+index = GrowingIndex(64)
 index.add(np.arange(6000), np.random.default_rng(1).standard_normal((6000, 64)))
 for generation in range(10**6):
     index.save(sys.argv[1], generation=generation)

@@ -35,7 +35,7 @@ def beside(*work: Callable[[], None]) -> None:
 
 def test_while_it_grows_all_that_was_added_is_found_by_all_threads():
     rows = clustered(6000)
-    index = GrowingIndex(32, exact_up_to=300)
+    index = GrowingIndex(32)
     added, over = 0, threading.Event()
 
     def write() -> None:
@@ -58,13 +58,12 @@ def test_while_it_grows_all_that_was_added_is_found_by_all_threads():
                 assert scores[0] == pytest.approx(1, abs=1e-5), "the vector itself"
 
     beside(write, *(lambda seed=seed: read(seed) for seed in range(3)))
-    assert not index.is_exact
     assert index.ids.tolist() == list(range(6000))
 
 
 def test_what_is_replaced_and_removed_while_others_look_stays_so():
     rows, others = clustered(3000), clustered(3000, seed=9)
-    index = GrowingIndex(32, exact_up_to=100)
+    index = GrowingIndex(32)
 
     def write() -> None:
         for begin in range(0, 3000, 100):
@@ -88,7 +87,7 @@ def test_what_is_replaced_and_removed_while_others_look_stays_so():
 
 def test_saves_and_searches_go_together(tmp_path: Path):
     rows = clustered(4000)
-    index = GrowingIndex(32, exact_up_to=200)
+    index = GrowingIndex(32)
     index.add(np.arange(2000), rows[:2000])
 
     def write() -> None:
@@ -117,7 +116,7 @@ import numpy as np
 from crewgraph.storage.vectors.index import GrowingIndex
 warnings.simplefilter("ignore", DeprecationWarning)  # forks of processes with threads
 rows = np.random.default_rng(1).standard_normal((30_000, 32))
-index = GrowingIndex(32, exact_up_to=500)
+index = GrowingIndex(32)
 index.add(np.arange(1_000), rows[:1_000])
 over = threading.Event()
 
