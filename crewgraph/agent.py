@@ -96,7 +96,8 @@ class BaseAgent(BaseAgentDefinition):
         if is_awaited():
             awaited: Any = self.kickoff_async(messages, response_format, input_files, from_checkpoint)
             return awaited
-        apply_from_checkpoint(self, from_checkpoint)
+        if from_checkpoint is not None:
+            apply_from_checkpoint(self, from_checkpoint)
         from crewgraph.core.operations import drive
         from crewgraph.runtime.agent.standalone import reply_program
 
@@ -115,7 +116,8 @@ class BaseAgent(BaseAgentDefinition):
         from_checkpoint: CheckpointSettings | None = None,
     ) -> "LiteAgentOutput":
         """Answer a conversation on this event loop; see `kickoff`."""
-        apply_from_checkpoint(self, from_checkpoint)
+        if from_checkpoint is not None:
+            apply_from_checkpoint(self, from_checkpoint)
         from crewgraph.core.operations import adrive
         from crewgraph.runtime.agent.standalone import reply_program
 

@@ -7,12 +7,13 @@ from pydantic import ConfigDict, Field
 
 from crewgraph.agent import Agent, AgentField, BaseAgent
 from crewgraph.core.loops.bridge import acall
+from crewgraph.core.methods import async_of, from_program
 from crewgraph.definitions.checkpoints import CheckpointSettings, ForkMethod, apply_from_checkpoint
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.evaluation import CrewTestResult
 from crewgraph.definitions.crew.history import CrewStep, CrewSteps, RunDiff
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, StatusFilter
-from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
+from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions, thread_of
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.extensions import extension
 from crewgraph.overrides import overridable, override_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.store.base import BaseStore
 
+    from crewgraph.core.operations import Program
     from crewgraph.definitions.stream import StreamItem
 
     _Agents = list[BaseAgent] | list[Agent]  # lists are invariant, and that of a program is often a `list[Agent]`
@@ -126,11 +128,9 @@ class Crew(QueueMethods, CrewDefinition):
             StorageError: The run cannot be stored.
             Exception: Any error of a model, with a note that names the task.
         """
-        apply_from_checkpoint(self, from_checkpoint)
-        from crewgraph.runtime.crew.results import with_files
-
-        inputs = with_files(inputs, input_files)
-        options = RunOptions.of(thread_id, checkpointer, granularity, config)
+        if from_checkpoint is not None:
+            apply_from_checkpoint(self, from_checkpoint)
+        inputs, options = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         if self.streaming:
             from crewgraph.definitions.chunks import CrewStreamingOutput
             from crewgraph.runtime.streaming.crew import watched_crew
@@ -155,11 +155,9 @@ class Crew(QueueMethods, CrewDefinition):
         config: "RunnableConfig | None" = None,
     ) -> CrewOutput:
         """Run the tasks on the current event loop; see `kickoff`."""
-        apply_from_checkpoint(self, from_checkpoint)
-        from crewgraph.runtime.crew.results import with_files
-
-        inputs = with_files(inputs, input_files)
-        options = RunOptions.of(thread_id, checkpointer, granularity, config)
+        if from_checkpoint is not None:
+            apply_from_checkpoint(self, from_checkpoint)
+        inputs, options = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         if self.streaming:
             from crewgraph.definitions.chunks import CrewStreamingOutput
             from crewgraph.runtime.streaming.crew import watched_crew
@@ -186,7 +184,8 @@ class Crew(QueueMethods, CrewDefinition):
         """CrewAI's name for `akickoff`. If a subclass or a patch overrides `kickoff`, that is called in a thread instead."""
         own = override_of(self, "kickoff")
         if own is not None:
-            apply_from_checkpoint(self, from_checkpoint)
+            if from_checkpoint is not None:
+                apply_from_checkpoint(self, from_checkpoint)
             from crewgraph.runtime.crew.results import with_files
 
             return await acall(own, with_files(inputs, input_files))
@@ -318,11 +317,10 @@ class Crew(QueueMethods, CrewDefinition):
         Raises:
             Exception: As for `kickoff`, after the items of what completed.
         """
-        options = RunOptions.of(thread_id, checkpointer, granularity, config)
-        from crewgraph.runtime.crew.results import with_files
+        run = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         from crewgraph.runtime.streaming.crew import watched_crew
 
-        return watched_crew(self, with_files(inputs, input_files), options).items()
+        return watched_crew(self, *run).items()
 
     def astream(
         self,
@@ -339,14 +337,15 @@ class Crew(QueueMethods, CrewDefinition):
         If the loop may be left early, use `async with contextlib.aclosing(crew.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        options = RunOptions.of(thread_id, checkpointer, granularity, config)
-        from crewgraph.runtime.crew.results import with_files
+        run = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         from crewgraph.runtime.streaming.crew import watched_crew
 
-        return watched_crew(self, with_files(inputs, input_files), options).aitems()
+        return watched_crew(self, *run).aitems()
 
-    @traced_to_the_caller
-    def resume(self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
+    @from_program
+    def resume(
+        self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
+    ) -> "Program[CrewOutput]":
         """Continue a run that was interrupted or waits for an answer. Completed work is not repeated.
 
         Args:
@@ -363,19 +362,14 @@ class Crew(QueueMethods, CrewDefinition):
             RunError: There is no such run, it does not wait for this answer, or it was answered already.
         """
         from crewgraph.runtime.crew.kickoff import resume_program
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
 
-        return run_interruptibly(resume_program(self, thread_id, checkpointer, answer))
+        return interruptibly(resume_program(self, thread_id, checkpointer, answer))
 
-    @traced_to_the_caller
-    async def aresume(self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
-        """Continue a run that was interrupted or waits for an answer, on the current event loop; see `resume`."""
-        from crewgraph.runtime.crew.kickoff import resume_program
-        from crewgraph.runtime.execution import arun_interruptibly
+    aresume = async_of(resume)
+    """Async `resume`."""
 
-        return await arun_interruptibly(resume_program(self, thread_id, checkpointer, answer))
-
-    @traced_to_the_caller
+    @from_program
     def run_or_resume(
         self,
         thread_id: str,
@@ -384,7 +378,7 @@ class Crew(QueueMethods, CrewDefinition):
         checkpointer: Checkpointer = None,
         granularity: str = "task",
         config: "RunnableConfig | None" = None,
-    ) -> CrewOutput:
+    ) -> "Program[CrewOutput]":
         """Run a thread to its end, whatever its current status: for jobs of a queue, which may be delivered twice.
 
         A thread without a run begins one with the inputs. A run that failed, or whose process died, continues, with the inputs
@@ -404,26 +398,12 @@ class Crew(QueueMethods, CrewDefinition):
         """
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         from crewgraph.runtime.crew.kickoff import run_or_resume_program
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
 
-        return run_interruptibly(run_or_resume_program(self, thread_id, inputs, options))
+        return interruptibly(run_or_resume_program(self, thread_id, inputs, options))
 
-    @traced_to_the_caller
-    async def arun_or_resume(
-        self,
-        thread_id: str,
-        inputs: Inputs | None = None,
-        *,
-        checkpointer: Checkpointer = None,
-        granularity: str = "task",
-        config: "RunnableConfig | None" = None,
-    ) -> CrewOutput:
-        """Bring the run of a thread to its end on the current event loop; see `run_or_resume`."""
-        options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
-        from crewgraph.runtime.crew.kickoff import run_or_resume_program
-        from crewgraph.runtime.execution import arun_interruptibly
-
-        return await arun_interruptibly(run_or_resume_program(self, thread_id, inputs, options))
+    arun_or_resume = async_of(run_or_resume)
+    """Async `run_or_resume`."""
 
     def compile(
         self,
@@ -526,7 +506,8 @@ class Crew(QueueMethods, CrewDefinition):
 
         return display_crew(self)
 
-    def pending(self, *, checkpointer: Checkpointer = None) -> list[PendingCrew]:
+    @from_program
+    def pending(self, *, checkpointer: Checkpointer = None) -> "Program[list[PendingCrew]]":
         """Return the stored runs of this crew that wait for an answer, last updated first.
 
         Questions of a crew that runs in a method of a flow are asked by the flow: see `Flow.pending`.
@@ -537,18 +518,14 @@ class Crew(QueueMethods, CrewDefinition):
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        from crewgraph.core.operations import drive
         from crewgraph.runtime.crew.human_input import pending_program
 
-        return drive(pending_program(self, checkpointer))
+        return pending_program(self, checkpointer)
 
-    async def apending(self, *, checkpointer: Checkpointer = None) -> list[PendingCrew]:
-        """Return the runs that wait for an answer, on the current event loop; see `pending`."""
-        from crewgraph.core.operations import adrive
-        from crewgraph.runtime.crew.human_input import pending_program
+    apending = async_of(pending)
+    """Async `pending`."""
 
-        return await adrive(pending_program(self, checkpointer))
-
+    @from_program
     def runs(
         self,
         *,
@@ -556,7 +533,7 @@ class Crew(QueueMethods, CrewDefinition):
         inside: bool = False,
         limit: int | None = None,
         checkpointer: Checkpointer = None,
-    ) -> list[RunInfo]:
+    ) -> "Program[list[RunInfo]]":
         """Return the stored runs of this crew, last updated first.
 
         A crew is identified by its name, or by the names of its tasks if it has no name.
@@ -571,27 +548,15 @@ class Crew(QueueMethods, CrewDefinition):
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        from crewgraph.core.operations import drive
         from crewgraph.runtime.runs.index import list_crew_runs
 
-        return drive(list_crew_runs(self, RunFilter(status=status, inside=inside, limit=limit), checkpointer))
+        return list_crew_runs(self, RunFilter(status=status, inside=inside, limit=limit), checkpointer)
 
-    async def aruns(
-        self,
-        *,
-        status: StatusFilter | None = None,
-        inside: bool = False,
-        limit: int | None = None,
-        checkpointer: Checkpointer = None,
-    ) -> list[RunInfo]:
-        """Return the stored runs of this crew, on the current event loop; see `runs`."""
-        from crewgraph.core.operations import adrive
-        from crewgraph.runtime.runs.index import list_crew_runs
+    aruns = async_of(runs)
+    """Async `runs`."""
 
-        return await adrive(list_crew_runs(self, RunFilter(status=status, inside=inside, limit=limit), checkpointer))
-
-    @traced_to_the_caller
-    def history(self, thread_id: str | None = None, *, checkpointer: Checkpointer = None) -> CrewSteps:
+    @from_program
+    def history(self, thread_id: str | None = None, *, checkpointer: Checkpointer = None) -> "Program[CrewSteps]":
         """Return the steps of a stored run, oldest first.
 
         Args:
@@ -602,21 +567,15 @@ class Crew(QueueMethods, CrewDefinition):
             RunError: There is no such run, or it belongs to another crew.
             StorageError: The stored run cannot be read.
         """
-        from crewgraph.core.operations import drive
         from crewgraph.runtime.runs.crew_history import history_program
 
-        return drive(history_program(self, thread_id, checkpointer))
+        return history_program(self, thread_id, checkpointer)
 
-    @traced_to_the_caller
-    async def ahistory(self, thread_id: str | None = None, *, checkpointer: Checkpointer = None) -> CrewSteps:
-        """Return the steps of a stored run, on the current event loop; see `history`."""
-        from crewgraph.core.operations import adrive
-        from crewgraph.runtime.runs.crew_history import history_program
-
-        return await adrive(history_program(self, thread_id, checkpointer))
+    ahistory = async_of(history)
+    """Async `history`."""
 
     @ForkMethod
-    @traced_to_the_caller
+    @from_program
     def fork(
         self,
         step_or_task: "CrewStep | Task | UUID | str | int",
@@ -626,7 +585,7 @@ class Crew(QueueMethods, CrewDefinition):
         thread_id: str | None = None,
         new_thread_id: str | None = None,
         checkpointer: Checkpointer = None,
-    ) -> CrewOutput:
+    ) -> "Program[CrewOutput]":
         """Continue a stored run from an earlier point in a new thread. The original run is not changed.
 
         Tasks before the point are not repeated: their outputs are taken from the original run or from `outputs`. All others run
@@ -648,7 +607,7 @@ class Crew(QueueMethods, CrewDefinition):
             DefinitionError: An output does not fit its task.
             Exception: As for `kickoff`.
         """
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
         from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 
         request = ForkRequest(
@@ -659,34 +618,12 @@ class Crew(QueueMethods, CrewDefinition):
             thread_id=new_thread_id,
             checkpointer=checkpointer,
         )
-        return run_interruptibly(crew_fork_program(self, request))
+        return interruptibly(crew_fork_program(self, request))
 
-    @traced_to_the_caller
-    async def afork(
-        self,
-        step_or_task: "CrewStep | Task | UUID | str | int",
-        outputs: Mapping[str, object] | None = None,
-        inputs: Inputs | None = None,
-        *,
-        thread_id: str | None = None,
-        new_thread_id: str | None = None,
-        checkpointer: Checkpointer = None,
-    ) -> CrewOutput:
-        """Continue a stored run from an earlier point, on the current event loop; see `fork`."""
-        from crewgraph.runtime.execution import arun_interruptibly
-        from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
+    afork = async_of(fork.function)
+    """Async `fork`."""
 
-        request = ForkRequest(
-            point=step_or_task,
-            of=thread_id,
-            outputs=outputs,
-            inputs=inputs,
-            thread_id=new_thread_id,
-            checkpointer=checkpointer,
-        )
-        return await arun_interruptibly(crew_fork_program(self, request))
-
-    @traced_to_the_caller
+    @from_program
     def replay(
         self,
         task_id: "Task | UUID | str | int",
@@ -695,7 +632,7 @@ class Crew(QueueMethods, CrewDefinition):
         *,
         new_thread_id: str | None = None,
         checkpointer: Checkpointer = None,
-    ) -> CrewOutput:
+    ) -> "Program[CrewOutput]":
         """Repeat a stored run from a task on, in a new thread; earlier outputs are taken from that run.
 
         Args:
@@ -710,27 +647,26 @@ class Crew(QueueMethods, CrewDefinition):
             RunError: There is no such run, or it lacks the output of an earlier task.
             Exception: As for `kickoff`.
         """
-        return self.fork(
-            task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
-        )
+        from crewgraph.runtime.execution import interruptibly
+        from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 
-    @traced_to_the_caller
-    async def areplay(
-        self,
-        task_id: "Task | UUID | str | int",
-        inputs: Inputs | None = None,
-        thread_id: str | None = None,
-        *,
-        new_thread_id: str | None = None,
-        checkpointer: Checkpointer = None,
-    ) -> CrewOutput:
-        """Repeat a stored run from a task on, on the current event loop; see `replay`."""
-        return await self.afork(
-            task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
+        request = ForkRequest(
+            point=task_id,
+            of=thread_id,
+            outputs=None,
+            inputs=inputs,
+            thread_id=new_thread_id,
+            checkpointer=checkpointer,
         )
+        return interruptibly(crew_fork_program(self, request))
 
-    @traced_to_the_caller
-    def diff(self, run_a: str | CrewOutput, run_b: str | CrewOutput, *, checkpointer: Checkpointer = None) -> RunDiff:
+    areplay = async_of(replay)
+    """Async `replay`."""
+
+    @from_program
+    def diff(
+        self, run_a: str | CrewOutput, run_b: str | CrewOutput, *, checkpointer: Checkpointer = None
+    ) -> "Program[RunDiff]":
         """Compare two runs task by task; `print` shows the result.
 
         Args:
@@ -742,22 +678,14 @@ class Crew(QueueMethods, CrewDefinition):
             RunError: There is no such run, or it belongs to another crew.
             TypeError: An argument is neither a thread id nor an output.
         """
-        from crewgraph.core.operations import drive
         from crewgraph.runtime.runs.crew_history import diff_program
 
-        return drive(diff_program(self, run_a, run_b, checkpointer))
+        return diff_program(self, run_a, run_b, checkpointer)
 
-    @traced_to_the_caller
-    async def adiff(
-        self, run_a: str | CrewOutput, run_b: str | CrewOutput, *, checkpointer: Checkpointer = None
-    ) -> RunDiff:
-        """Compare two runs on the current event loop; see `diff`."""
-        from crewgraph.core.operations import adrive
-        from crewgraph.runtime.runs.crew_history import diff_program
+    adiff = async_of(diff)
+    """Async `diff`."""
 
-        return await adrive(diff_program(self, run_a, run_b, checkpointer))
-
-    @traced_to_the_caller
+    @from_program
     def train(
         self,
         n_iterations: int,
@@ -766,7 +694,7 @@ class Crew(QueueMethods, CrewDefinition):
         *,
         feedback: Callable[[TaskOutput], Any] | None = None,
         checkpointer: Checkpointer = None,
-    ) -> None:
+    ) -> "Program[None]":
         """Run the crew several times, collect human feedback on each answer, and derive lessons from it.
 
         The agent improves its answer before the next task starts. At the end, a model derives instructions for each agent from
@@ -790,27 +718,14 @@ class Crew(QueueMethods, CrewDefinition):
             Exception: Any error of `kickoff`. The feedback so far is kept.
         """
         from crewgraph.runtime.crew.training import train_program
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
 
-        run_interruptibly(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
+        return interruptibly(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
 
-    @traced_to_the_caller
-    async def atrain(
-        self,
-        n_iterations: int,
-        filename: str,
-        inputs: Inputs | None = None,
-        *,
-        feedback: Callable[[TaskOutput], Any] | None = None,
-        checkpointer: Checkpointer = None,
-    ) -> None:
-        """Async version of `train`."""
-        from crewgraph.runtime.crew.training import train_program
-        from crewgraph.runtime.execution import arun_interruptibly
+    atrain = async_of(train)
+    """Async `train`."""
 
-        await arun_interruptibly(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
-
-    @traced_to_the_caller
+    @from_program
     def test(
         self,
         n_iterations: int,
@@ -819,7 +734,7 @@ class Crew(QueueMethods, CrewDefinition):
         *,
         openai_model_name: object = None,
         checkpointer: Checkpointer = None,
-    ) -> CrewTestResult:
+    ) -> "Program[CrewTestResult]":
         """Run the crew several times, let a model score each task's output, and print the scores as a table.
 
         Args:
@@ -840,26 +755,12 @@ class Crew(QueueMethods, CrewDefinition):
         """
         llm = openai_model_name if eval_llm is None else eval_llm
         from crewgraph.runtime.crew.evaluation import evaluation_program
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
 
-        return run_interruptibly(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
+        return interruptibly(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
 
-    @traced_to_the_caller
-    async def atest(
-        self,
-        n_iterations: int,
-        eval_llm: object = None,
-        inputs: Inputs | None = None,
-        *,
-        openai_model_name: object = None,
-        checkpointer: Checkpointer = None,
-    ) -> CrewTestResult:
-        """Evaluate the crew on the current event loop; see `test`."""
-        llm = openai_model_name if eval_llm is None else eval_llm
-        from crewgraph.runtime.crew.evaluation import evaluation_program
-        from crewgraph.runtime.execution import arun_interruptibly
-
-        return await arun_interruptibly(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
+    atest = async_of(test)
+    """Async `test`."""
 
     def chat(self, *, checkpointer: Checkpointer = None) -> CrewConversation:
         """Chat with the crew on the terminal: `chat_llm` greets, asks for the inputs, runs the crew, and shows the result.
@@ -890,3 +791,24 @@ class Crew(QueueMethods, CrewDefinition):
             MissingKey: The model needs an API key.
         """
         return extension("conversations.crew")(self, checkpointer=checkpointer, max_messages=max_messages)
+
+
+def _run_of(
+    inputs: Inputs | None,
+    files: object,
+    thread_id: str | None,
+    checkpointer: Checkpointer,
+    granularity: str,
+    config: "RunnableConfig | None",
+) -> tuple[Inputs | None, RunOptions]:
+    """Return the inputs of a run with its files, and how it is stored and built; the config may name its thread.
+
+    Raises:
+        RunError: It names another thread than `thread_id`.
+    """
+    from crewgraph.runtime.crew.results import with_files
+
+    if config is not None:
+        thread_id = thread_of(thread_id, config)
+    options = RunOptions(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity, config=config)
+    return with_files(inputs, files), options

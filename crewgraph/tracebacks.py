@@ -14,7 +14,7 @@ from functools import partial, wraps
 from inspect import CO_VARKEYWORDS, iscoroutinefunction
 from pathlib import Path
 from traceback import walk_tb
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, TypeVar, cast
 
 _T = TypeVar("_T")
@@ -27,7 +27,7 @@ _GRAPH_NOTE = "During task with name "
 def traced_to_the_caller(function: _T) -> _T:
     """Decorate a method so that tracebacks of its errors start at the caller's line and continue in the user's code."""
     method = cast("Callable[..., Any]", function)
-    keywords = None if method.__code__.co_flags & CO_VARKEYWORDS else {*_parameters(method)}
+    keywords = None if _code(method).co_flags & CO_VARKEYWORDS else {*_parameters(method)}
 
     if iscoroutinefunction(method):
 
@@ -42,16 +42,23 @@ def traced_to_the_caller(function: _T) -> _T:
 
     @wraps(method)
     def called(*args: object, **options: object) -> object:
-        with shortened():
+        try:
             if keywords is not None and not options.keys() <= keywords:
                 raise _unknown_keyword(method, options.keys() - keywords)
             return method(*args, **options)
+        except BaseException as error:
+            shorten_tracebacks(error)
+            raise
 
     return cast("_T", called)
 
 
+def _code(method: Callable[..., Any]) -> CodeType:
+    return vars(method).get("program", method).__code__
+
+
 def _parameters(method: Callable[..., Any]) -> tuple[str, ...]:
-    code = method.__code__
+    code = _code(method)
     return code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
 

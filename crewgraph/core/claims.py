@@ -5,21 +5,15 @@ reads what is stored, and holds the claim until it ends. How a claim excludes ot
 `crewgraph.storage.claims`.
 """
 
-import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from concurrent.futures import Future
 from datetime import datetime
-from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.loops.bridge import start_in_thread
-from crewgraph.core.operations import Do, Program
 from crewgraph.core.pregel import CLAIM
 from crewgraph.schema import PlainMapping
-
-_T = TypeVar("_T")
 
 
 class Holder(NamedTuple):
@@ -87,53 +81,6 @@ class ClaimKeeper(Protocol):
     def holder(self, thread_id: str) -> Holder | None:
         """Return the current holder of a thread; None if none is known."""
         ...
-
-
-def claim_thread(keeper: ClaimKeeper, thread_id: str) -> Do:
-    """Claim a thread."""
-
-    async def aclaim() -> ThreadClaim:
-        if (claim := keeper.claim_nowait(thread_id)) is not None:
-            return claim
-        claiming = start_in_thread(partial(keeper.claim, thread_id))
-        try:
-            return await asyncio.wrap_future(claiming)
-        except asyncio.CancelledError:
-            claiming.add_done_callback(_close_unused)  # the server may answer later
-            raise
-
-    return Do(partial(keeper.claim, thread_id), aclaim)
-
-
-def _close_unused(claiming: "Future[ThreadClaim]") -> None:
-    if not claiming.cancelled() and claiming.exception() is None:
-        claiming.result().close()
-
-
-def holding_claim(
-    keeper: ClaimKeeper | None,
-    thread_id: str,
-    held: ThreadClaim | None,
-    program: Callable[[ThreadClaim | None], Program[_T]],
-) -> Program[_T]:
-    """Run a program with the claim on a thread.
-
-    Args:
-        keeper: manages the claims; None if the run is not stored.
-        thread_id: the thread.
-        held: the claim, if the caller holds it.
-        program: creates the program from the claim.
-
-    Raises:
-        ThreadBusy: another run holds the thread.
-    """
-    if held is not None or keeper is None:
-        return (yield from program(held))
-    claim: ThreadClaim = yield claim_thread(keeper, thread_id)
-    try:
-        return (yield from program(claim))
-    finally:
-        claim.close()
 
 
 def claim_in(config: RunnableConfig) -> ThreadClaim | None:

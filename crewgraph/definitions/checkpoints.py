@@ -7,6 +7,7 @@ from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Sel
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny
 
+from crewgraph.definitions.base import NextRun
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.redaction import RedactedModel
@@ -51,23 +52,6 @@ def validate_checkpoint(value: Any) -> Any:
     return value
 
 
-class NextRun:
-    """Mixin of crews, flows and agents whose next run can start from a snapshot."""
-
-    _next_start: Any
-
-    def start_next_with(self, start: Any) -> None:
-        """Set the starting point of the next run; `contrib.snapshots` defines its form."""
-        self._next_start = start
-
-    def take_start(self) -> Any:
-        """Return and clear the starting point of the next run; None for a regular start."""
-        start = self._next_start
-        if start is not None:
-            self._next_start = None
-        return start
-
-
 class CheckpointFields(NextRun, BaseModel, defer_build=True):
     """Checkpoint fields of crews and agents."""
 
@@ -82,10 +66,8 @@ class CheckpointFields(NextRun, BaseModel, defer_build=True):
     execution_context: Any = Field(default=None, exclude=True, repr=False)
     """Accepted and ignored."""
 
-    checkpoint_kickoff_event_id: str | None = Field(default=None, exclude=True, repr=False)
-    """Id of the event that started the last run with checkpoints."""
-
     _next_start: Any = PrivateAttr(default=None)
+    _checkpoint_origin: tuple[str, str | None, str] | None = PrivateAttr(default=None)
 
 
 class CrewCheckpoints(CheckpointFields):
@@ -93,12 +75,6 @@ class CrewCheckpoints(CheckpointFields):
 
     entity_type: Literal["crew"] = Field(default="crew", repr=False)
     """The kind of entity."""
-
-    checkpoint_inputs: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
-    """Inputs of the last run with checkpoints, or of the continued run."""
-
-    checkpoint_train: bool | None = Field(default=None, exclude=True, repr=False)
-    """Whether that run was a training."""
 
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings) -> Self:
@@ -141,7 +117,7 @@ class AgentCheckpoints(CheckpointFields):
         return extension("snapshots.restore")(cls, config, branch or "")
 
 
-def apply_from_checkpoint(entity: Any, config: CheckpointSettings | None) -> None:
+def apply_from_checkpoint(entity: Any, config: CheckpointSettings) -> None:
     """Apply `from_checkpoint=` of a kickoff to a crew, a flow or an agent.
 
     Without `restore_from`, the config applies to checkpoints from now on; with it, the next run continues from the checkpoint.
@@ -150,8 +126,6 @@ def apply_from_checkpoint(entity: Any, config: CheckpointSettings | None) -> Non
         ValueError: If there is no such checkpoint, or it contains another kind of entity.
         FileNotFoundError: If its file does not exist.
     """
-    if config is None:
-        return
     if config.restore_from is None:
         entity.checkpoint = config
     else:

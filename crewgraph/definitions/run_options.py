@@ -32,19 +32,6 @@ class RunOptions:
     config: "RunnableConfig | None" = None
     """LangChain's config for the run."""
 
-    @classmethod
-    def of(
-        cls, thread_id: str | None, checkpointer: Checkpointer, granularity: str, config: "RunnableConfig | None"
-    ) -> "RunOptions":
-        """Return the options of a call; the config may name the thread.
-
-        Raises:
-            RunError: It names another thread than `thread_id`.
-        """
-        if config is not None:
-            thread_id = thread_of(thread_id, config)
-        return cls(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity, config=config)
-
 
 DEFAULT_OPTIONS = RunOptions()
 """The options of a kickoff without keywords."""

@@ -65,7 +65,9 @@ class PendingWork:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._background: BackgroundLoop | None = None
-        self._loops: dict[Future[None], asyncio.AbstractEventLoop] = {}
+        self.loops: dict[Future[None], asyncio.AbstractEventLoop] = {}
+        """The loops of what is not done."""
+
         self._ends_with_interpreter = False
 
     def start(self, work: Callable[[], Coroutine[object, object, None]], label: str) -> Future[None]:
@@ -81,7 +83,7 @@ class PendingWork:
         done: Future[None] = Future()
         done.set_running_or_notify_cancel()
         if (here := _running_loop()) is not None:
-            self._loops[done] = here
+            self.loops[done] = here
             self._launch(done, work, label)
             return done
         with self._lock:  # so that the loop is not stopped before it has the call
@@ -90,7 +92,7 @@ class PendingWork:
             if not self._ends_with_interpreter:
                 self._ends_with_interpreter = True
                 atexit.register(self._end)
-            loop = self._loops[done] = self._background.loop
+            loop = self.loops[done] = self._background.loop
             loop.call_soon_threadsafe(self._launch, done, work, label, context=copy_context())
         return done
 
@@ -136,7 +138,7 @@ class PendingWork:
         """Start afresh in a forked process, where no other thread and no emission is left."""
         self._lock = threading.RLock()
         self._background = None
-        self._loops = {}
+        self.loops = {}
 
     def _launch(self, done: Future[None], work: Callable[[], Coroutine[object, object, None]], label: str) -> None:
         async def run() -> None:
@@ -144,7 +146,7 @@ class PendingWork:
             await work()
 
         def finish(task: asyncio.Task[None]) -> None:
-            self._loops.pop(done, None)
+            self.loops.pop(done, None)
             if task.cancelled():
                 _logger.warning(_CUT_OFF, label)
                 done.set_result(None)
@@ -158,10 +160,10 @@ class PendingWork:
         done.add_done_callback(lambda _: task)  # holds the task: its loop does so only weakly
 
     def _unfinished(self) -> dict[Future[None], asyncio.AbstractEventLoop]:
-        loops = self._loops.copy()
+        loops = self.loops.copy()
         for done in [done for done, loop in loops.items() if loop.is_closed()]:
             del loops[done]
-            if self._loops.pop(done, None) is not None:
+            if self.loops.pop(done, None) is not None:
                 _logger.warning(_CUT_OFF, "an earlier event")
                 done.set_result(None)
         return loops

@@ -293,6 +293,11 @@ class EventBus:
                 await unfinished()
         await _acall_all(plan.awaited, source, event)
 
+    @property
+    def has_pending(self) -> bool:
+        """Whether `async def` handlers of events emitted so far may still run."""
+        return bool(self._pending.loops)
+
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for the `async def` handlers of all events emitted so far.
 

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
+from uuid import uuid4
 
 from crewgraph.events.base import BaseEvent, new_id, task_id_of
 from crewgraph.schema import PlainDict, PlainMapping
@@ -212,7 +213,7 @@ def restored_lineage(lineage: Lineage | None = None) -> scoped[Lineage]:
 def running() -> scoped[Lineage]:
     """Enclose a run of a crew or flow: give it an id unless it is inside another run, and restore the lineage at its end."""
     here = LINEAGE.get()
-    return scoped(LINEAGE, here if here.run else here._replace(run=new_id()))
+    return scoped(LINEAGE, here if here.run else here._replace(run=str(uuid4())))
 
 
 def last_event() -> str | None:

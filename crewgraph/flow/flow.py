@@ -1,4 +1,4 @@
-"""Flows: event-driven workflows of methods; the class `Flow`, with the methods that run it and those on its stored runs."""
+"""Flows: event-from_program workflows of methods; the class `Flow`, with the methods that run it and those on its stored runs."""
 
 import inspect
 import os
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from crewgraph.core.files import FILES
 from crewgraph.core.loops.bridge import call
+from crewgraph.core.methods import async_of, from_program
 from crewgraph.definitions.checkpoints import CheckpointSettings, ForkMethod, apply_from_checkpoint
 from crewgraph.definitions.crew.pending import RunFilter, RunInfo, StatusFilter
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
     from langgraph.graph.state import CompiledStateGraph
 
+    from crewgraph.core.operations import Program
     from crewgraph.definitions.flow.flow import FlowDefinition
     from crewgraph.definitions.flow.persistence import FlowPersistence
     from crewgraph.definitions.stream import StreamItem
@@ -294,8 +296,8 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
 
         return AsyncStreamSession(async_iterator=watched_frames(self, merged).aitems())
 
-    @traced_to_the_caller
-    def resume(self, flow_id: str | None = None, feedback: object = None) -> Any:
+    @from_program
+    def resume(self, flow_id: str | None = None, feedback: object = None) -> "Program[Any]":
         """Continue a stored run that did not complete.
 
         Args:
@@ -309,26 +311,21 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             RunError: There is no such run.
         """
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
         from crewgraph.runtime.flow.kickoff import resumed_flow
 
-        return run_interruptibly(resumed_flow(self, *self.match_answer(flow_id, feedback)))
+        return interruptibly(resumed_flow(self, *self.match_answer(flow_id, feedback)))
 
-    @traced_to_the_caller
-    async def aresume(self, flow_id: str | None = None, feedback: object = None) -> Any:
-        """Continue a run on the current event loop; see `resume`."""
-        from crewgraph.runtime.execution import arun_interruptibly
-        from crewgraph.runtime.flow.kickoff import resumed_flow
-
-        return await arun_interruptibly(resumed_flow(self, *self.match_answer(flow_id, feedback)))
+    aresume = async_of(resume)
+    """Async `resume`."""
 
     @traced_to_the_caller
     async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
         return await self.aresume(flow_id, feedback)
 
-    @traced_to_the_caller
-    def run_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
+    @from_program
+    def run_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> "Program[Any]":
         """Run to the end, whatever the run's current status: for jobs of a queue, which may be delivered twice.
 
         Without a stored run one begins with the inputs. A run that failed, or whose process died, continues. One that is done
@@ -342,18 +339,13 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             ThreadBusy: Somebody runs it now. A queue must try again later: what runs may still die.
             RunError: Runs of the flow are not stored.
         """
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
         from crewgraph.runtime.flow.kickoff import run_or_resume_flow
 
-        return run_interruptibly(run_or_resume_flow(self, flow_id, dict(inputs or {})))
+        return interruptibly(run_or_resume_flow(self, flow_id, dict(inputs or {})))
 
-    @traced_to_the_caller
-    async def arun_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
-        """Bring a run to its end on the current event loop; see `run_or_resume`."""
-        from crewgraph.runtime.execution import arun_interruptibly
-        from crewgraph.runtime.flow.kickoff import run_or_resume_flow
-
-        return await arun_interruptibly(run_or_resume_flow(self, flow_id, dict(inputs or {})))
+    arun_or_resume = async_of(run_or_resume)
+    """Async `run_or_resume`."""
 
     def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
         """Ask a person from inside a method, and return the answer as a string.
@@ -437,9 +429,10 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         )
 
     @hybridmethod
+    @from_program
     def runs(
         self, *, status: StatusFilter | None = None, inside: bool = False, limit: int | None = None
-    ) -> list[RunInfo]:
+    ) -> "Program[list[RunInfo]]":
         """Return the stored runs of this flow, last updated first; can be called on the class.
 
         Args:
@@ -451,38 +444,26 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        from crewgraph.core.operations import drive
         from crewgraph.runtime.runs.index import list_flow_runs
 
-        return drive(list_flow_runs(self, RunFilter(status=status, inside=inside, limit=limit)))
+        return list_flow_runs(self, RunFilter(status=status, inside=inside, limit=limit))
+
+    aruns = hybridmethod(async_of(runs.function))
+    """Async `runs`."""
 
     @hybridmethod
-    async def aruns(
-        self, *, status: StatusFilter | None = None, inside: bool = False, limit: int | None = None
-    ) -> list[RunInfo]:
-        """Return the stored runs of this flow, on the current event loop; see `runs`."""
-        from crewgraph.core.operations import adrive
-        from crewgraph.runtime.runs.index import list_flow_runs
-
-        return await adrive(list_flow_runs(self, RunFilter(status=status, inside=inside, limit=limit)))
-
-    @hybridmethod
-    def pending(self) -> list[PendingFlow]:
+    @from_program
+    def pending(self) -> "Program[list[PendingFlow]]":
         """Return the stored runs that wait for an answer; can be called on the class."""
-        from crewgraph.core.operations import drive
         from crewgraph.runtime.runs.index import list_pending_flows
 
-        return drive(list_pending_flows(self))
+        return list_pending_flows(self)
 
-    @hybridmethod
-    async def apending(self) -> list[PendingFlow]:
-        """Return the stored runs that wait for an answer, on the current event loop; see `pending`."""
-        from crewgraph.core.operations import adrive
-        from crewgraph.runtime.runs.index import list_pending_flows
+    apending = hybridmethod(async_of(pending.function))
+    """Async `pending`."""
 
-        return await adrive(list_pending_flows(self))
-
-    def history(self, flow_id: str | None = None) -> FlowSteps:
+    @from_program
+    def history(self, flow_id: str | None = None) -> "Program[FlowSteps]":
         """Return the steps of a stored run, oldest first.
 
         Args:
@@ -491,21 +472,16 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             RunError: There is no such run.
         """
-        from crewgraph.core.operations import drive
         from crewgraph.runtime.runs.flow_history import flow_steps
 
-        return drive(flow_steps(self, flow_id))
+        return flow_steps(self, flow_id)
 
-    async def ahistory(self, flow_id: str | None = None) -> FlowSteps:
-        """Return the steps of a stored run, on the current event loop; see `history`."""
-        from crewgraph.core.operations import adrive
-        from crewgraph.runtime.runs.flow_history import flow_steps
-
-        return await adrive(flow_steps(self, flow_id))
+    ahistory = async_of(history)
+    """Async `history`."""
 
     @ForkMethod
-    @traced_to_the_caller
-    def fork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
+    @from_program
+    def fork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> "Program[Any]":
         """Continue a run from an earlier step, optionally with a changed state; later work of the run is set aside.
 
         Args:
@@ -518,18 +494,13 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             DefinitionError: The values do not fit the state.
         """
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
         from crewgraph.runtime.runs.flow_history import fork_program
 
-        return run_interruptibly(fork_program(self, step, state))
+        return interruptibly(fork_program(self, step, state))
 
-    @traced_to_the_caller
-    async def afork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
-        """Continue a run from an earlier step, on the current event loop; see `fork`."""
-        from crewgraph.runtime.execution import arun_interruptibly
-        from crewgraph.runtime.runs.flow_history import fork_program
-
-        return await arun_interruptibly(fork_program(self, step, state))
+    afork = async_of(fork.function)
+    """Async `fork`."""
 
     def _prepare_inputs(
         self,
@@ -546,7 +517,8 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         """
         if input_files:
             inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(input_files))}
-        apply_from_checkpoint(self, from_checkpoint)
+        if from_checkpoint is not None:
+            apply_from_checkpoint(self, from_checkpoint)
         if state_id is None:
             return inputs
         from crewgraph.runtime.flow.kickoff import load_flow_state

@@ -16,20 +16,27 @@ from typing import Any, Literal, Self, cast
 from pydantic import BaseModel
 
 from crewgraph.core.current import is_traced
-from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall, resolved
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.protocols import Config
 from crewgraph.extras import load
-from crewgraph.llm.base import BaseLLM, accepted_arguments
-from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
+from crewgraph.llm.base import BaseLLM, WatchedModel, accepted_arguments
+from crewgraph.llm.conversation import (
+    aexpanded,
+    expanded,
+    get_field,
+    openai_messages,
+    openai_tool,
+    plain_messages,
+    read_messages,
+    text_of,
+)
 from crewgraph.llm.current_call import CALL, CurrentCall, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields
 from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.replies import Limit, said_ending, whole_reply
 from crewgraph.llm.usage import langchain_usage
-from crewgraph.llm.watching import WatchedModel
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 from crewgraph.scoped import give_back

@@ -14,16 +14,16 @@ from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.current import is_traced
-from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.operations import Do, Program, adrive, drive
 from crewgraph.core.plain import unstorable
 from crewgraph.errors import ModelError
 from crewgraph.llm.answer_limits import AnswerClock, AnswerLimits
+from crewgraph.llm.base import WatchedModel
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
 from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
-from crewgraph.llm.conversation import openai_tool, text_of
+from crewgraph.llm.conversation import aexpanded, expanded, openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_clients import (
     client_of_loops,
@@ -38,7 +38,6 @@ from crewgraph.llm.responses import Responses
 from crewgraph.llm.runnables import is_sync_only, leaves, map_models, model_of_run, without_parser
 from crewgraph.llm.schemas import strict_schema, tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
-from crewgraph.llm.watching import WatchedModel
 from crewgraph.redaction import SecretRedactor, redacted_logger, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 

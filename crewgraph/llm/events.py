@@ -194,6 +194,14 @@ class EventModel(ModelWrapper[Model]):
             reply = await awaited(self.model.acomplete(messages, tools, stop, asked.config))
         return asked.completed(reply)
 
+    def delayed(self, seconds: float, max_rpm: int | None = None) -> None:
+        """Emit the event of a delay, for `max_rpm` or requested by the provider."""
+        if crewai_event_bus.wants(late.LLMCallDelayedEvent):
+            event = late.LLMCallDelayedEvent(
+                from_agent=self.agent, from_task=self.task, model=self.name, seconds=seconds, max_rpm=max_rpm
+            )
+            crewai_event_bus.emit(self.source if self.agent is None else self.agent, event)
+
     def count(self, model: str, usage: Usage | None) -> None:
         """Count the usage of a request in what the run may use, and in the flows around it."""
         if (meter := CURRENT.get().meter) is not None:

@@ -55,6 +55,18 @@ class HookedModel(ModelWrapper[Model]):
     in_agent: bool = True
     """Whether an agent loop makes the requests; otherwise the model is called directly."""
 
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        complete = super().complete if has_hooks(self.crew, _PRE, _POST) else self.model.complete
+        return complete(messages, tools, stop, config)
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        complete = super().acomplete if has_hooks(self.crew, _PRE, _POST) else self.model.acomplete
+        return await complete(messages, tools, stop, config)
+
     def answer(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Program[Reply]:
@@ -100,10 +112,6 @@ class HookedModel(ModelWrapper[Model]):
         rounds = sum(message["role"] == "assistant" for message in visible)
         return LLMCallHookContext(HookExecutor(visible, self.llm, self.agent, self.task, self.crew, iterations=rounds))
 
-    @property
-    def direct(self) -> Model | None:
-        return None if has_hooks(self.crew, _PRE, _POST) else self.model
-
 
 def _hooked(
     messages: Sequence[Message], original: Sequence[PlainDict], visible: Sequence[PlainDict]
@@ -127,23 +135,10 @@ class RateLimitedModel(ModelWrapper[EventModel]):
     model: EventModel
     controllers: Sequence[Any]
 
-    @property
-    def direct(self) -> Model | None:
-        return None if self.controllers else self.model
-
     def answer(self, *request: Any) -> Program[Reply]:
         check_limits(self.name)
-        yield from taking_slot(self.controllers, self.is_delayed)
+        yield from taking_slot(self.controllers, self.model.delayed)
         return (yield asking(self.model, *request))
-
-    def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:
-        """Emit the event of a delay, for `max_rpm` or requested by the provider."""
-        model = self.model
-        if crewai_event_bus.wants(late.LLMCallDelayedEvent):
-            event = late.LLMCallDelayedEvent(
-                from_agent=model.agent, from_task=model.task, model=self.name, seconds=seconds, max_rpm=max_rpm
-            )
-            crewai_event_bus.emit(model.source if model.agent is None else model.agent, event)
 
 
 def requested_model(
@@ -169,14 +164,19 @@ def requested_model(
         controllers: its rate limiters.
         in_agent: whether an agent loop makes the requests.
     """
-    members: Sequence[Model] = getattr(model, "models", None) or [model]  # a `FallbackModel` has them
-    *earlier, last = [RateLimitedModel(EventModel(member, source, agent, task), controllers) for member in members]
-    asked: Model = last
-    if retries := getattr(members[-1], "retries", 0):  # a `ChatModel` has some
+
+    def asked(model: Model, retries: int = 0) -> Model:
+        reporting = EventModel(model, source, agent, task)
+        limited = RateLimitedModel(reporting, controllers) if controllers else reporting
+        if not retries:
+            return limited
         from crewgraph.llm.retry import RetryingModel
 
-        asked = RetryingModel(last, last.is_delayed, retries)
-    if earlier:
+        return RetryingModel(limited, reporting.delayed, retries)
+
+    *earlier, last = getattr(model, "models", (model,))  # a `FallbackModel` has them
+    wrapped = asked(last, getattr(last, "retries", 0))  # a `ChatModel` has some
+    if last is not model:
         from crewgraph.llm.fallback import FallbackModel
 
         def fell_back(failed: str, fallback: str, error: Exception) -> None:
@@ -187,5 +187,5 @@ def requested_model(
                 )
                 crewai_event_bus.emit(source if agent is None else agent, event)
 
-        asked = FallbackModel([*earlier, asked], fell_back)
-    return HookedModel(asked, llm, agent, task, crew, in_agent)
+        wrapped = FallbackModel([*map(asked, earlier), wrapped], fell_back)
+    return HookedModel(wrapped, llm, agent, task, crew, in_agent)

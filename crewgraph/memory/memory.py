@@ -7,14 +7,14 @@ and `MemorySlice`, several scopes read as one. The work is done by programs, her
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
+from crewgraph.core.methods import async_of, from_program
 from crewgraph.errors import NoModelError, RunError
 from crewgraph.llm.resolve import default_llm
 from crewgraph.memory.backend import resolve_memory_storage
@@ -43,43 +43,6 @@ Depth = Literal["shallow", "deep"]
 """How thorough a recall is."""
 
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-
-
-def _driven(program: "Callable[_P, Program[_T]]") -> Callable[_P, _T]:
-    """Make a method of a program, which it runs."""
-
-    def method(*args: _P.args, **keywords: _P.kwargs) -> _T:
-        from crewgraph.core.operations import drive
-
-        return drive(program(*args, **keywords))
-
-    return _named(method, program, "")
-
-
-def _async_of(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]:
-    """Return the async form of a method that `_driven` made."""
-    program: Callable[_P, Program[_T]] = vars(method)["program"]
-
-    async def amethod(*args: _P.args, **keywords: _P.kwargs) -> _T:
-        from crewgraph.core.operations import adrive
-
-        return await adrive(program(*args, **keywords))
-
-    return _named(amethod, program, "a")
-
-
-def _named(method: Any, program: Any, prefix: str) -> Any:
-    """Give a method the name and the parameters of its program, and what that returns."""
-    returned: str = program.__annotations__["return"]
-    method.__signature__ = signature(program).replace(return_annotation=returned[len("Program[") : -1])
-    method.__name__, method.__doc__, method.__module__ = prefix + program.__name__, program.__doc__, program.__module__
-    method.__qualname__ = program.__qualname__.replace(program.__name__, method.__name__)
-    method.program = program
-    return method
-
-
 class MemoryReads(ABC):
     """Recalling and inspecting. Each method has an async form with the prefix `a`.
 
@@ -101,7 +64,7 @@ class MemoryReads(ABC):
     def _effective_categories(self, categories: Sequence[str] | None) -> Sequence[str] | None:
         return categories
 
-    @_driven
+    @from_program
     def recall(
         self,
         query: str,
@@ -138,10 +101,10 @@ class MemoryReads(ABC):
         )
         return recall_program(self._memory_ref(), request)
 
-    arecall = _async_of(recall)
+    arecall = async_of(recall)
     """Async `recall`."""
 
-    @_driven
+    @from_program
     def extract_memories(self, content: str) -> "Program[list[str]]":
         """Ask the model for the facts of a text worth remembering; return the text itself without a model. Nothing is saved."""
         memory = self._memory_ref()
@@ -149,20 +112,20 @@ class MemoryReads(ABC):
 
         return extraction_program(content, memory.model, memory.wording)
 
-    aextract_memories = _async_of(extract_memories)
+    aextract_memories = async_of(extract_memories)
     """Async `extract_memories`."""
 
-    @_driven
+    @from_program
     def list_records(
         self, scope: str | None = None, limit: int = 200, offset: int = 0
     ) -> "Program[list[MemoryRecord]]":
         """The records of a scope and those below it, newest first."""
         return (yield from self._listing_program(scope))[offset : offset + limit]
 
-    alist_records = _async_of(list_records)
+    alist_records = async_of(list_records)
     """Async `list_records`."""
 
-    @_driven
+    @from_program
     def list_scopes(self, path: str | None = None) -> "Program[list[str]]":
         """The absolute paths of the scopes directly below a scope."""
         scopes: set[str] = set()
@@ -170,19 +133,19 @@ class MemoryReads(ABC):
             scopes |= _children(place, (yield from self._memory_ref().records.scopes(place)))
         return sorted(scopes)
 
-    alist_scopes = _async_of(list_scopes)
+    alist_scopes = async_of(list_scopes)
     """Async `list_scopes`."""
 
-    @_driven
+    @from_program
     def list_categories(self, path: str | None = None) -> "Program[dict[str, int]]":
         """The number of records by category, in a scope and below it."""
         records = yield from self._listing_program(path)
         return dict(Counter(name for record in records for name in record.categories).most_common())
 
-    alist_categories = _async_of(list_categories)
+    alist_categories = async_of(list_categories)
     """Async `list_categories`."""
 
-    @_driven
+    @from_program
     def info(self, path: str | None = None) -> "Program[ScopeInfo]":
         """Statistics of a scope and those below it."""
         places, records = self._resolve_scope(path), (yield from self._listing_program(path))
@@ -198,10 +161,10 @@ class MemoryReads(ABC):
             ),
         )
 
-    ainfo = _async_of(info)
+    ainfo = async_of(info)
     """Async `info`."""
 
-    @_driven
+    @from_program
     def tree(self, path: str | None = None, max_depth: int = 3) -> "Program[str]":
         """The scopes below a scope with their numbers of records, as text with a line for each."""
         records, shown = (yield from self._listing_program(path)), _display_path(self._resolve_scope(path), path)
@@ -220,7 +183,7 @@ class MemoryReads(ABC):
             for scope, count, depth in [(shown, len(records), 0), *below]
         )
 
-    atree = _async_of(tree)
+    atree = async_of(tree)
     """Async `tree`."""
 
     def as_retriever(self, limit: int = 4, depth: Depth = "shallow", **words: object) -> "BaseRetriever":
@@ -312,7 +275,7 @@ class MemoryWrites(MemoryReads):
         """The scope to save in; None to let the model choose."""
         return scope
 
-    @_driven
+    @from_program
     def remember(
         self,
         content: str,
@@ -354,10 +317,10 @@ class MemoryWrites(MemoryReads):
         )
         return records[0] if records else None
 
-    aremember = _async_of(remember)
+    aremember = async_of(remember)
     """Async `remember`."""
 
-    @_driven
+    @from_program
     def remember_many(
         self,
         contents: list[str],
@@ -375,10 +338,10 @@ class MemoryWrites(MemoryReads):
             contents, scope, categories, metadata, importance, source, private, agent_role, root_scope
         )
 
-    aremember_many = _async_of(remember_many)
+    aremember_many = async_of(remember_many)
     """Async `remember_many`."""
 
-    @_driven
+    @from_program
     def forget(
         self,
         scope: str | None = None,
@@ -414,7 +377,7 @@ class MemoryWrites(MemoryReads):
             ),
         )
 
-    aforget = _async_of(forget)
+    aforget = async_of(forget)
     """Async `forget`."""
 
     def reset(self, scope: str | None = None) -> None:
@@ -766,7 +729,7 @@ class Memory(MemoryWrites, MemoryConfig):
     def _roots(self) -> Sequence[str]:
         return [self._root()]
 
-    @_driven
+    @from_program
     def update(
         self,
         record_id: str,
@@ -795,7 +758,7 @@ class Memory(MemoryWrites, MemoryConfig):
             yield from self.records.moved(matches[0])
         return changed
 
-    aupdate = _async_of(update)
+    aupdate = async_of(update)
     """Async `update`."""
 
     def scope(self, path: str) -> MemoryScope:

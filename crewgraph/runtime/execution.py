@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, contextmanager
 from contextvars import Token, copy_context
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -70,30 +69,21 @@ def interruption(error: BaseException, run: str, advice: str) -> BaseException |
     return asyncio.CancelledError(text) if isinstance(error, asyncio.CancelledError) and is_interrupted() else None
 
 
-class interruptible:
-    """Enclose a user's run: errors show no internal frames, and Ctrl-C ends it with one message."""
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if error is None:
-            return
-        if isinstance(error, _Interrupted):
-            # Only for exactly this class does Python end the process by the signal, as shells expect.
-            interrupt = KeyboardInterrupt(str(error))
-            for note in getattr(error, "__notes__", ()):
-                interrupt.add_note(note)
-            raise interrupt from None
-        if isinstance(error, asyncio.CancelledError) and is_interrupted():
-            raise asyncio.CancelledError(*error.args) from None
-        if (advice := _saver_advice(error)) is not None:
-            note_once(error, advice)
-        if _READ_ONLY in (getattr(error, "sqlstate", None), getattr(error.__cause__, "sqlstate", None)):
-            note_once(
-                error, "the database takes no writes, as a standby does: connect to its primary, or make it writable"
-            )
-        shorten_tracebacks(error)
+def explain(error: BaseException) -> None:
+    """Let an error that ends a user's run say what to do, without internal frames; raise one message in place of a Ctrl-C."""
+    if isinstance(error, _Interrupted):
+        # Only for exactly this class does Python end the process by the signal, as shells expect.
+        interrupt = KeyboardInterrupt(str(error))
+        for note in getattr(error, "__notes__", ()):
+            interrupt.add_note(note)
+        raise interrupt from None
+    if isinstance(error, asyncio.CancelledError) and is_interrupted():
+        raise asyncio.CancelledError(*error.args) from None
+    if (advice := _saver_advice(error)) is not None:
+        note_once(error, advice)
+    if _READ_ONLY in (getattr(error, "sqlstate", None), getattr(error.__cause__, "sqlstate", None)):
+        note_once(error, "the database takes no writes, as a standby does: connect to its primary, or make it writable")
+    shorten_tracebacks(error)
 
 
 _READ_ONLY = "25006"
@@ -109,16 +99,35 @@ def _saver_advice(error: BaseException) -> str | None:
     return None
 
 
+def interruptibly(program: Program[T]) -> Program[T]:
+    """Run a program, which Ctrl-C can interrupt; see `explain`."""
+    try:
+        return (yield from program)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        explain(error)
+        raise
+
+
 def run_interruptibly(program: Program[T]) -> T:
-    """Run a program, which Ctrl-C can interrupt; see `interruptible`."""
-    with interruptible():
+    """Run a program, which Ctrl-C can interrupt; see `explain`."""
+    try:
         return drive(program)
+    except BaseException as error:
+        explain(error)
+        raise
 
 
 async def arun_interruptibly(program: Program[T]) -> T:
     """Run a program on this event loop; see `run_interruptibly`."""
-    with interruptible():
+    try:
         return await adrive(program)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        explain(error)
+        raise
 
 
 def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]:
@@ -164,7 +173,7 @@ def with_run_config(own: RunnableConfig) -> RunnableConfig:
     return config
 
 
-def wait_for_listeners() -> Do:
+def wait_for_listeners() -> Program[None]:
     """Wait until the asynchronous listeners have handled all events."""
 
     def wait() -> None:
@@ -174,7 +183,8 @@ def wait_for_listeners() -> Do:
             crewai_event_bus.flush()
         # Inside a running loop (a notebook's cell) the listeners run on that loop, after this call.
 
-    return Do(wait, crewai_event_bus.aflush)
+    if crewai_event_bus.has_pending:
+        yield Do(wait, crewai_event_bus.aflush)
 
 
 class Run(Operation):

@@ -72,9 +72,9 @@ class RunPlace:
         return Command(resume=present) if present else None
 
     def leave(self, questions: Sequence[Interrupt]) -> None:
-        """End the enclosing method, if any, with the questions left pending in the flow's run."""
+        """End the enclosing method, if any, with some questions left pending in the flow's run."""
         method = self.method or self.unstored_method
-        if method is not None and questions:
+        if method is not None:
             from crewgraph.compiler.flow.asking import parked_questions
 
             raise parked_questions(method, {_question_name(question): question.value for question in questions})

@@ -232,11 +232,6 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
         """CrewAI's name for `prompt_text`."""
         return self.prompt_text
 
-    @property
-    def tool_type(self) -> str:
-        """The qualified name of the class: "module.Class"."""
-        return f"{type(self).__module__}.{type(self).__qualname__}"
-
     def format_output_for_agent(self, raw_result: object) -> str:
         """Return the text of a result for the model; override it to customize the format.
 

@@ -238,10 +238,6 @@ class CrewStructuredTool:
         self._rendered_by = render
         return self
 
-    def has_reached_max_usage_count(self) -> bool:
-        """Return whether no use is left."""
-        return self.max_usage_count is not None and self.current_usage_count >= self.max_usage_count
-
     def invoke(self, input: str | PlainDict, config: PlainDict | None = None, **kwargs: object) -> Any:
         """Call the function and count the use.
 

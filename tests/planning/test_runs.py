@@ -131,11 +131,11 @@ def test_native_calls_hand_the_plan_in():
 
 def test_the_output_reports_the_plan():
     done = kicked(Clerk(steps={"LOOK up the table": look}))
-    assert done.had_plan and done.plan == "Look, then tell."
-    first, second = done.completed_todos
+    assert done.plan == "Look, then tell."
+    first, second = done.todos
     assert (first.step_number, first.tool_used, first.result) == (1, "table", "high at Brest")
     assert (second.depends_on, second.result, second.status) == ([1], "did TELL it", "completed")
-    assert (done.failed_todos, done.replan_count, done.last_replan_reason) == ([], 0, None)
+    assert (done.replan_count, done.last_replan_reason) == (0, None)
     assert LiteAgentOutput.from_plain(done.to_plain()).todos == done.todos
 
 

@@ -37,7 +37,11 @@ def test_a_langgraph_agent_calls_tools_until_it_answers(mode: Mode):
     )
     with record_events() as events:
         output = mode.kickoff(crew(task("dive", diver)))
-    assert output.raw == "low" and [step.output for step in steps] == ["low"]
+    assert output.raw == "low" and [type(step).__name__ for step in steps] == [
+        "AgentAction",
+        "AgentAction",
+        "AgentFinish",
+    ]
     assert output.token_usage.successful_requests == 2 and output.tasks_output[0].usage_by_model.keys() == {"scripted"}
     done = [event for event in events if isinstance(event, ToolUsageFinishedEvent)]
     assert sorted(event.output for event in done) == ["low water at bay", "low water at cape"]

@@ -25,7 +25,6 @@ from crewgraph.events import (
 )
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import default_book
-from crewgraph.runtime.agent.standalone import AgentReasoning
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.base import Tool
@@ -236,25 +235,6 @@ def test_a_plan_is_not_made_twice_when_the_run_is_resumed(mode: Mode):
         mode.kickoff(made, thread_id="t")
     assert mode.resume(made, "t").raw == "done"
     assert len(made.agents[0].llm.requests) == 3
-
-
-def test_a_plan_can_be_made_on_its_own(mode: Mode):
-    worker = agent(ScriptedLLM(["Look.\nREADY"] * 3))
-    work = task("a", worker)
-    handler = AgentReasoning(task=work, agent=worker)
-    made = mode.run(handler.handle_agent_reasoning, handler.ahandle_agent_reasoning)
-    assert (made.plan.plan, made.plan.ready) == ("Look.", True)
-    assert AgentReasoning(work, worker).handle_agent_reasoning() == made
-    described = AgentReasoning(worker, description="Sing", expected_output="A song")
-    assert (described.description, described.expected_output) == ("Sing", "A song")
-    assert described.handle_agent_reasoning() == made
-    assert "Sing" in asked(worker.llm)[-1]
-
-
-def test_a_plan_that_cannot_be_made_on_its_own_is_an_error():
-    worker = agent(ScriptedLLM([ConnectionError("no line")]))
-    with pytest.raises(RuntimeError, match="agent `worker` could not make a plan"):
-        AgentReasoning(worker, task("a", worker)).handle_agent_reasoning()
 
 
 @pytest.fixture

@@ -8,14 +8,7 @@ from modes import Mode
 from pydantic import BaseModel, Field
 
 from crewgraph import Converter, CrewOutput, ScriptedLLM, TaskOutput
-from crewgraph.definitions.task.conversion import (
-    convert_to_model,
-    create_converter,
-    generate_model_description,
-    get_conversion_instructions,
-    handle_partial_json,
-    validate_model,
-)
+from crewgraph.definitions.task.conversion import convert_to_model
 from crewgraph.errors import ConverterError
 from crewgraph.testing import record_events
 
@@ -111,7 +104,7 @@ def test_what_it_made_is_kept_and_not_made_again(mode: Mode):
     assert len(made) == 1
 
 
-@pytest.mark.parametrize("value", [object, "Converter", create_converter])
+@pytest.mark.parametrize("value", [object, "Converter", convert_to_model])
 def test_what_is_no_converter_is_refused_when_the_task_is_made(value: Any):
     with pytest.raises(ValueError, match="`converter_cls` is a subclass of `Converter`"):
         task("one", agent(None), converter_cls=value)
@@ -141,20 +134,14 @@ def test_it_asks_again_with_what_was_wrong_as_often_as_it_may():
     assert len(llm.requests) == 3
 
 
-def test_the_steps_of_a_conversion_are_functions():
+def test_a_text_is_converted_by_hand():
     worker = agent(ScriptedLLM(['{"x": 9}'], repeat_last=True))
-    assert validate_model('{"x": 1}', Point, False) == Point(x=1)
-    assert validate_model('{"x": 1}', Point, True) == {"x": 1}
     assert convert_to_model('{"x": 1}', Point, None) == Point(x=1)
     assert convert_to_model('so: {"x": 1}.', None, Point) == {"x": 1}
     assert convert_to_model("words", Point, None, worker) == Point(x=9)
     assert convert_to_model("words", None, Point, worker) == {"x": 9}
     assert convert_to_model("words", None, None) == "words"
     assert convert_to_model("words", Point, None, worker, Own) == Point(x=5)
-    assert handle_partial_json("words", Point, False, worker) == Point(x=9)
-    assert create_converter(worker, llm=worker.llm, text="t", model=Point, instructions="i").to_pydantic() == Point(x=9)
-    assert '"x": integer' in generate_model_description(Point)
-    assert '"x": integer' in get_conversion_instructions(Point, worker.llm)
 
 
 def test_what_cannot_be_converted_stays_a_text_and_nobody_to_ask_is_an_error():
@@ -162,5 +149,3 @@ def test_what_cannot_be_converted_stays_a_text_and_nobody_to_ask_is_an_error():
     assert convert_to_model("words", Point, None, silent) == "words"
     with pytest.raises(TypeError, match="pass `agent=`"):
         convert_to_model("words", Point, None)
-    with pytest.raises(ValueError, match="`agent=` or `converter_cls=`"):
-        create_converter()

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from crewgraph import Agent, BaseAgent, ConditionalTask, Converter, Crew, ScriptedLLM, Task, ToolUse, UsageMetrics
 from crewgraph.definitions.base import Fingerprint, SecurityConfig
-from crewgraph.definitions.task.conversion import convert_with_instructions
+from crewgraph.definitions.task.conversion import convert_to_model
 from crewgraph.errors import CompileError
 from crewgraph.flow import Flow, start
 from crewgraph.knowledge.knowledge import Knowledge
@@ -83,7 +83,7 @@ def test_what_an_agent_works_with_is_set_by_methods(mode: Mode, kind: type[BaseA
         worker.set_cache_handler(object())
     assert "On boats." in work(mode, worker)
     assert (gate.passed, worker.rpm_controller) == (2, gate)
-    assert worker.tools_handler.cache is shelf and worker.tools_handler.last_used_tool.tool_name == "look"
+    assert worker.cache_handler is shelf
     assert [used["tool_name"] for used in worker.tools_results] == ["look"]
 
 
@@ -170,7 +170,7 @@ def test_an_agents_converter_makes_its_structures(mode: Mode):
     own = OfItsOwn(role="r", goal="g", backstory="b", llm=ScriptedLLM(["Kiel", BONN]))
     made = crew(task("one", own, output_pydantic=Town), checkpointer=False)
     assert mode.kickoff(made).pydantic == Town(name="Kiel!")
-    assert convert_with_instructions("Ulm", Town, False, own) == Town(name="Ulm!")
+    assert convert_to_model("Ulm", Town, None, own) == Town(name="Ulm!")
 
 
 def test_an_agent_shows_what_it_was_told_and_knew(mode: Mode):

@@ -260,8 +260,6 @@ def test_the_kinds_are_there_before_a_run_and_nothing_is_opened(storage: Path):
     kinds = (made.short_term_memory, made.long_term_memory, made.entity_memory, made.external_memory)
     assert [type(one) for one in kinds] == [ShortTermMemory, LongTermMemory, EntityMemory, type(None)]
     assert [*storage.iterdir()] == []
-    private: Any = made
-    assert private._short_term_memory is made.short_term_memory and private._external_memory is None
 
 
 def test_memory_that_is_switched_off_is_off(mode: Mode):

@@ -24,11 +24,10 @@ from servers.postgres import Postgres
 from waiting import wait_until, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.core.claims import claim_thread
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.claims.files import file_claims
-from crewgraph.storage.claims.keepers import claim_keeper
+from crewgraph.storage.claims.keepers import claim_keeper, claim_thread
 from crewgraph.storage.claims.postgres import PostgresClaims
 
 HOLDER = """

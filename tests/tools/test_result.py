@@ -70,8 +70,7 @@ def test_a_result_without_a_schema_is_pythons_text():
     assert look.format_output_for_agent({"a": ["ä", 1]}) == "{'a': ['ä', 1]}"
 
 
-def test_a_tool_has_a_type_and_a_formatted_description():
-    assert Till().tool_type == f"{__name__}.Till"
+def test_a_tool_has_a_formatted_description():
     assert Till().formatted_description.startswith("till_till: The price of a fruit.")
     assert Till().to_structured_tool().formatted_description == Till().formatted_description
 

@@ -116,13 +116,10 @@ class BaseConverterAdapter(ABC):
 
 
 class LangGraphAgentAdapter(BaseAgentAdapter):
-    """An agent that runs as a LangGraph graph of two nodes: the model, and the tools that it calls.
+    """An agent in the loop of model and tools that every agent runs, which is a node of the crew's LangGraph graph.
 
-    The graph is built for each task from the agent's model and the task's tools. Its steps are checkpoints of the run, so that
-    resuming continues in the middle of it. To use a graph of your own, set `agent_executor=` of any agent.
+    To use a graph of your own, set `agent_executor=` of any agent.
     """
-
-    runs_graph = True
 
     verbose: bool = False
     """Whether its steps are printed."""
@@ -131,7 +128,7 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
     """Model for structured outputs; None uses the agent's own."""
 
     step_callback: CallbackField = None
-    """Function called with the agent's answer."""
+    """Function called with each step of the agent."""
 
     model: str = "gpt-4o"
     """Name of the model if `llm` is None."""
@@ -154,7 +151,7 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
             goal: The agent's goal.
             backstory: The agent's backstory.
             tools: The agent's tools.
-            llm: The model, with native tool calls if there are tools; None uses the field `model`.
+            llm: The model; None uses the field `model`.
             max_iterations: Number of requests after which the agent must answer.
             agent_config: Not supported.
             kwargs: The other fields of an agent.

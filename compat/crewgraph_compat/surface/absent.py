@@ -108,6 +108,7 @@ ABSENT: dict[str, str] = {
     "crewai.types": _WRITTEN,
     "crewai.utilities": _WRITTEN,
     "crewai.utilities.agent_utils": _LOOP,
+    "crewai.utilities.converter": "`convert_to_model` makes a structure of a text, and `Converter` lets a model make it.",
     "crewai.utilities.crew": _RUNS,
     "crewai.utilities.crew_chat": "`crewgraph chat` talks with a crew, and `crew.chat()` does so in a program.",
     "crewai.utilities.env": _TELEMETRY,

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from contextvars import Context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
+
+from langchain_core.runnables import RunnableConfig
 
 from crewgraph.compiler.agent.models import builtin_cache_handler, configured_cache_handler
 from crewgraph.core.cancellation import is_control_flow
@@ -21,10 +23,6 @@ from crewgraph.tools.adapt import AdaptedTool, atraced, is_command, traced
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.use import GuardedTool, Outcome
 from crewgraph.tracebacks import raised_by_signal
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
-
 
 _log = redacted_logger("crewgraph.tools")
 
@@ -61,11 +59,11 @@ class CachedTool(GuardedTool):
         self._handler = handler
         self._in_memory = isinstance(handler, _BuiltinCache) or type(handler) is CacheHandler
 
-    def run(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
+    def run(self, args: PlainDict, config: RunnableConfig) -> Outcome:
         """Return the cached result, or call the tool."""
         return drive(self._run_cached(args, config))
 
-    async def arun(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
+    async def arun(self, args: PlainDict, config: RunnableConfig) -> Outcome:
         """Async version of `run`."""
         return await adrive(self._run_cached(args, config))
 
@@ -73,7 +71,7 @@ class CachedTool(GuardedTool):
         result = yield from self._call_handler("read", self._handler.read, self.name, key)
         return None if result is None else Outcome(ok=True, result=result, from_cache=True)
 
-    def _run_cached(self, args: PlainDict, config: "RunnableConfig") -> Program[Outcome]:
+    def _run_cached(self, args: PlainDict, config: RunnableConfig) -> Program[Outcome]:
         key = encoded(args).decode("utf-8", "surrogatepass")
         cached = yield from self._lookup(key)
         if cached is not None:
@@ -130,7 +128,7 @@ class _BuiltinCache:
         return builtin_cache_handler(self._owner, across_runs=across_runs) or self._of_this_run
 
 
-def _cached_use(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", result: object) -> Do:
+def _cached_use(spec: ToolSpec, args: PlainDict, config: RunnableConfig, result: object) -> Do:
     """A run in the trace for a call that the cache answers, like that of the tool, with `cached` in tags and metadata."""
     cached: RunnableConfig = {
         **config,

@@ -126,19 +126,19 @@ def _failed(text: str, reason: ToolFailureReason) -> Done:
 
 def used(tool: EventTool, args: PlainDict, work: Callable[[PlainDict], Body[Done]]) -> Body[ToolOutcome]:
     """Do a tool's work as part of the run, between its hooks and events."""
-    hooks, checked = tool.hooks, tool.checked
-    if not hooks and checked is None:
+    checked = tool.checked
+    if not tool.is_hooked and checked is None:
         started = yield Notify(partial(tool.report_start, args))
         result = yield from work(args)
         return (yield Notify(partial(tool.report_end, args, started, result)))
     if checked is None:
-        checked = tool.revalidate(args, (yield _hook("before_tool_call", hooks.before, tool.resolved(args))))
+        checked = tool.revalidate(args, (yield _hook("before_tool_call", tool.run_before_hooks, tool.resolved(args))))
     args = checked["given"]
     started = yield Notify(partial(tool.report_start, args))
     result = tool.blocked_result(checked) or (yield from work(args))
     with tool.reporting_denial(args):
         about = checked["args"], tool.outcome_of(result), result["result"]
-        outcome = yield _hook("after_tool_call", hooks.after, *about)
+        outcome = yield _hook("after_tool_call", tool.run_after_hooks, *about)
     return (yield Notify(partial(tool.report_end, args, started, result, outcome)))
 
 

@@ -10,7 +10,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict, cast
+from typing import Any, NotRequired, Self, TypedDict, cast
+
+from langchain_core.runnables import RunnableConfig
 
 from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome, command_outcome
 from crewgraph.core.current import is_replayed, is_traced
@@ -30,7 +32,7 @@ from crewgraph.hooks.registry import dispatching, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
-from crewgraph.tools.adapt import NO_COMMANDS, AdaptedTool, identified, is_command, with_call
+from crewgraph.tools.adapt import NO_COMMANDS, identified, is_command, with_call
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.failure import (
@@ -46,9 +48,6 @@ from crewgraph.tools.failure import (
 from crewgraph.tools.results import observation
 from crewgraph.tools.use import GuardedTool
 from crewgraph.tools.use import Outcome as Done
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 
 @dataclass(frozen=True)
@@ -109,58 +108,6 @@ class HookedToolUse(TypedDict):
 
 
 @dataclass(frozen=True)
-class ToolHooks:
-    """The hooks around the calls of a tool."""
-
-    tool: AdaptedTool
-    agent: BaseAgentDefinition
-    task: TaskDefinition | None
-    crew: CrewDefinition | None
-
-    def __bool__(self) -> bool:
-        return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
-
-    def before(self, args: PlainDict) -> Program[HookedToolUse]:
-        """Run the hooks before a call."""
-        context = self._context(args)
-        try:
-            yield dispatching(_PRE, context, before_tool_call_reducer)
-        except HookAborted as aborted:
-            text = f"`{self.tool.name}` was not called: a hook has blocked it ({aborted.reason})."
-            return {**self._use_of(args, context), "blocked": text}
-        return self._use_of(args, context)
-
-    def after(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> Program[ToolOutcome]:
-        """Run the hooks after a call; return the outcome as they leave it.
-
-        Raises:
-            HookAborted: a hook denied the result; it is recorded, so that a resumed run does not call the tool again.
-        """
-        context = self._context(args, outcome["text"], raw)
-        try:
-            yield dispatching(_POST, context, after_tool_call_reducer)
-        except HookAborted as aborted:
-            aborted.has_happened = True
-            raise
-        text = context.tool_result
-        if text is None or text == outcome["text"]:
-            return outcome
-        changed: ToolOutcome = {**outcome, "text": str(text)}
-        if "failure" in outcome:
-            changed["failure"] = {**outcome["failure"], "message": str(text)}
-        return changed
-
-    def _context(self, args: PlainDict, result: str | None = None, raw: object = None) -> ToolCallHookContext:
-        source = self.tool.source
-        tool = source.to_structured_tool() if isinstance(source, BaseTool) else source
-        return ToolCallHookContext(self.tool.name, deepcopy(args), tool, self.agent, self.task, self.crew, result, raw)
-
-    def _use_of(self, args: PlainDict, context: ToolCallHookContext) -> HookedToolUse:
-        changed = plain(context.tool_input)
-        return HookedToolUse(args=cast("PlainDict", changed) if isinstance(changed, dict) else args)
-
-
-@dataclass(frozen=True)
 class EventTool:
     """A tool used by an agent, for a task or for messages; emits events for its calls."""
 
@@ -196,7 +143,7 @@ class EventTool:
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""
         args = self.tool.prepare(raw_args)
-        if isinstance(args, Refusal) and self.hooks:
+        if isinstance(args, Refusal) and self.is_hooked:
             parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
             fields = cast("PlainDict", parsed) if isinstance(parsed, dict) else None
             return args if fields is None or unstorable(fields) else fields
@@ -213,8 +160,8 @@ class EventTool:
 
     def check(self, args: PlainDict) -> Program[CheckedArguments]:
         """Run the hooks before a call; return the arguments that the tool is to get."""
-        resolved, hooks = self.resolved(args), self.hooks
-        use = (yield from hooks.before(resolved)) if hooks else HookedToolUse(args=resolved)
+        resolved = self.resolved(args)
+        use = (yield from self.run_before_hooks(resolved)) if self.is_hooked else HookedToolUse(args=resolved)
         return self._fixed(self.revalidate(args, use))
 
     def checked_as(self, checked: CheckedArguments) -> Self:
@@ -245,23 +192,23 @@ class EventTool:
         approved = None if self.checked is None else self.checked["args"]
         return ToolCallEffect(tool=self, args=args, approved=approved)
 
-    def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
+    def run(self, args: PlainDict, config: RunnableConfig) -> ToolOutcome:
         return drive(self._use(args, config, drive))
 
-    async def arun(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
+    async def arun(self, args: PlainDict, config: RunnableConfig) -> ToolOutcome:
         return await adrive(self._use(args, config, adrive))
 
     def _use(
-        self, args: PlainDict, config: "RunnableConfig", driver: Callable[[Program[object]], object]
+        self, args: PlainDict, config: RunnableConfig, driver: Callable[[Program[object]], object]
     ) -> Program[ToolOutcome]:
-        hooks, config = self.hooks, identified(config) if is_traced(config) else config
-        if not hooks and self.checked is None:
+        config = identified(config) if is_traced(config) else config
+        if not self.is_hooked and self.checked is None:
             started = self.report_start(args)
             result: Done = yield Do(self.tool.run, self.tool.arun, args, config)
             return self.raise_if_fatal(args, self.report_end(args, started, result))
-        checked = self.checked or self.revalidate(args, (yield from hooks.before(self.resolved(args))))
+        checked = self.checked or self.revalidate(args, (yield from self.run_before_hooks(self.resolved(args))))
         args = checked["given"]
-        started, traced = self.report_start(args), TracedResult(self, hooks, checked["args"])
+        started, traced = self.report_start(args), TracedResult(self, checked["args"])
         with self.reporting_denial(args):
             if (blocked := self.blocked_result(checked)) is None:
                 if is_traced(config):
@@ -271,13 +218,48 @@ class EventTool:
                 result = blocked
             outcome = traced.outcome
             if outcome is None:
-                outcome = yield from hooks.after(checked["args"], self.outcome_of(result), result["result"])
+                outcome = yield from self.run_after_hooks(checked["args"], self.outcome_of(result), result["result"])
         return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     @property
-    def hooks(self) -> ToolHooks:
-        """The user's hooks around its calls."""
-        return ToolHooks(self.tool.tool, self.agent, self.task, self.crew)
+    def is_hooked(self) -> bool:
+        """Whether the user has hooks around its calls."""
+        return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
+
+    def run_before_hooks(self, args: PlainDict) -> Program[HookedToolUse]:
+        """Run the hooks before a call."""
+        context = self._context(args)
+        try:
+            yield dispatching(_PRE, context, before_tool_call_reducer)
+        except HookAborted as aborted:
+            text = f"`{self.name}` was not called: a hook has blocked it ({aborted.reason})."
+            return {**_hooked_use(args, context), "blocked": text}
+        return _hooked_use(args, context)
+
+    def run_after_hooks(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> Program[ToolOutcome]:
+        """Run the hooks after a call; return the outcome as they leave it.
+
+        Raises:
+            HookAborted: a hook denied the result; it is recorded, so that a resumed run does not call the tool again.
+        """
+        context = self._context(args, outcome["text"], raw)
+        try:
+            yield dispatching(_POST, context, after_tool_call_reducer)
+        except HookAborted as aborted:
+            aborted.has_happened = True
+            raise
+        text = context.tool_result
+        if text is None or text == outcome["text"]:
+            return outcome
+        changed: ToolOutcome = {**outcome, "text": str(text)}
+        if "failure" in outcome:
+            changed["failure"] = {**outcome["failure"], "message": str(text)}
+        return changed
+
+    def _context(self, args: PlainDict, result: str | None = None, raw: object = None) -> ToolCallHookContext:
+        source = self.tool.tool.source
+        tool = source.to_structured_tool() if isinstance(source, BaseTool) else source
+        return ToolCallHookContext(self.name, deepcopy(args), tool, self.agent, self.task, self.crew, result, raw)
 
     def revalidate(self, args: PlainDict, use: HookedToolUse) -> CheckedArguments:
         """Validate the arguments of a call as the hooks left them."""
@@ -402,7 +384,6 @@ class TracedResult:
     """The result of a call in the trace: hooks after the call run before the trace shows it."""
 
     tool: EventTool
-    hooks: ToolHooks
     args: PlainDict
     outcome: ToolOutcome | None = None
     """The outcome as the hooks left it; None if the call is not traced, or failed."""
@@ -413,8 +394,13 @@ class TracedResult:
 
     def _shown(self, raw: object) -> Program[object]:
         before = self.tool.outcome_of(Done(ok=True, result=raw))
-        self.outcome = yield from self.hooks.after(self.args, before, raw)
+        self.outcome = yield from self.tool.run_after_hooks(self.args, before, raw)
         return raw if self.outcome is before else self.outcome["text"]
+
+
+def _hooked_use(args: PlainDict, context: ToolCallHookContext) -> HookedToolUse:
+    changed = plain(context.tool_input)
+    return HookedToolUse(args=cast("PlainDict", changed) if isinstance(changed, dict) else args)
 
 
 _ERRORS = {None, ToolFailureReason.EXCEPTION.value, ToolFailureReason.MCP_ERROR.value}

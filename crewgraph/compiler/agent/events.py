@@ -129,8 +129,6 @@ class AgentReport:
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent took a step."""
-        if isinstance(step, AgentAction):
-            self._agent.record_tool_use(step)
         self._emit(late.AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
         if crewai_event_bus.wants(late.AgentLogsExecutionEvent):
             self._emit(late.AgentLogsExecutionEvent, **self._log_fields, formatted_answer=step)

@@ -22,19 +22,18 @@ from pydantic.errors import PydanticUserError
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.compiler.agent.toolbox import Toolbox, ToolOutcome, refuse_commands
+from crewgraph.compiler.agent.toolbox import ToolOutcome, refuse_commands
 from crewgraph.core.current import CURRENT
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import check_limits
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import UNSAVED
-from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted_arguments
-from crewgraph.llm.conversation import openai_messages, text_of
+from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.current_call import CALL
 from crewgraph.llm.usage import UsageLedger, read_langchain_usage
 from crewgraph.overrides import override_of
@@ -231,6 +230,15 @@ class Executor:
             )
 
 
+def read_conversation(messages: Sequence[BaseMessage]) -> list[Message]:
+    """Return LangChain messages as plain data, with the provider data to send back."""
+    converted = read_messages(messages)
+    for message, source in zip(converted, messages, strict=True):
+        if message["role"] == "assistant" and source.additional_kwargs:
+            message["extra"] = dict(source.additional_kwargs)
+    return converted
+
+
 def _has_media(message: Message) -> bool:
     return any(isinstance(block, dict) and block.get("type") != "text" for block in message["content"])
 
@@ -363,23 +371,20 @@ def run_executor(executor: Executor, messages: Sequence[Message], context: str, 
     return result["answer"]
 
 
-def executor_of(
-    binding: AgentBinding, task: TaskDefinition | None, tools: Mapping[str, EventTool], model: Callable[[], Model]
-) -> Executor | None:
+def executor_of(binding: AgentBinding, task: TaskDefinition | None, tools: Mapping[str, EventTool]) -> Executor | None:
     """Return what does an agent's work in place of the built-in loop, if anything.
 
     Args:
         binding: the agent.
         task: the task; None for a kickoff with messages.
         tools: the agent's tools.
-        model: returns its model.
 
     Raises:
         CompileError: it has a setting that it cannot apply.
     """
     agent, where = binding.agent, binding.where
     source = create_executor(agent, binding.given_tools, task)
-    if source is None and not agent.runs_graph:
+    if source is None:
         return None
     if getattr(agent, "middleware", None):
         raise CompileError(
@@ -391,11 +396,6 @@ def executor_of(
             f"`{'`, `'.join(guarded)}` (`require_approval`). Remove the executor, or let the tool ask with LangGraph's "
             "`interrupt`."
         )
-    if source is None:
-        from crewgraph.compiler.agent.react_graph import react_graph
-
-        graph = react_graph(model(), Toolbox(tools), agent.max_iter, binding.book, where)
-        return Executor(graph, {}, where, agent.role)
     if agent.max_rpm is not None:
         raise CompileError(
             f"{where}: its `max_rpm` cannot limit the requests of its `agent_executor`. Remove it, and give the models of "

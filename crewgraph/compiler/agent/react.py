@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from langchain_core.messages import AIMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
@@ -39,7 +39,6 @@ from crewgraph.compiler.agent.toolbox import (
     SEEN,
     CheckedArguments,
     PreparedCall,
-    PreparedTool,
     Toolbox,
     ToolOutcome,
     longest_result,
@@ -77,6 +76,9 @@ from crewgraph.text import extract_json
 from crewgraph.tools.adapt import tool_message, with_call
 from crewgraph.tools.arguments import Refusal, refuse_unknown
 from crewgraph.tools.structured import prompt_text
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.agent.event_tool import EventTool
 
 _log = redacted_logger("crewgraph")
 
@@ -162,7 +164,7 @@ def _request_approval(call: PreparedCall, args: PlainDict, asker: Asker) -> Body
             rejection = f"{reply!r:.200} cannot be taken. {_EXPECTED_VERDICT}"
 
 
-def _is_as_said(tool: PreparedTool, said: PlainDict, seen: PlainDict, args: PlainDict) -> bool:
+def _is_as_said(tool: "EventTool", said: PlainDict, seen: PlainDict, args: PlainDict) -> bool:
     """Return whether a person knows the arguments that their answer leads to: said so, or saw them in the question."""
     final = tool.as_written(args)
     shown = {name: value for name, value in tool.as_written(seen).items() if name in final}
@@ -194,7 +196,7 @@ def _needs_approval(call: PreparedCall, args: PlainDict) -> Body[bool]:
 
 
 def repair_arguments(
-    action: Action, tool: PreparedTool, error: str, model: Model, book: Book, usage: UsageLedger
+    action: Action, tool: "EventTool", error: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[PreparedCall | None]:
     """Ask a model, once, to rewrite the arguments of a call; None if the tool cannot read those either."""
     transcript = Transcript(
@@ -253,7 +255,7 @@ class ReActContext:
     asker: Asker
     """Asks people for approval."""
 
-    reading_tool: Callable[[dict[str, str]], PreparedTool] | None = None
+    reading_tool: "Callable[[dict[str, str]], EventTool] | None" = None
     """Returns the tool that reads the results that are too long for the conversation; None if all are shown whole."""
 
     long_results: dict[str, str] = field(default_factory=dict[str, str])

@@ -5,14 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, NotRequired, Protocol, Self, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
 from crewgraph.compiler.enclosing import fields_of
 from crewgraph.core.effects import Body, Call, Effect
 from crewgraph.core.limits import run_meter
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.operations import Program
-from crewgraph.core.protocols import AgentTool
 from crewgraph.errors import ToolFailed
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
@@ -23,6 +21,9 @@ from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.results import observation
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
+
+if TYPE_CHECKING:
+    from crewgraph.compiler.agent.event_tool import EventTool
 
 SEEN = "crewgraph-"
 """The beginning of the ids of the messages that tools read as those of the agent's conversation."""
@@ -164,58 +165,11 @@ class CheckedArguments(TypedDict):
     """The text for the model if the arguments are invalid."""
 
 
-class PreparedTool(AgentTool, Protocol):
-    """A tool that validates the arguments a model wrote; its results are `ToolOutcome`s."""
-
-    @property
-    def reads_state(self) -> bool:
-        """Whether it reads the agent's state, a store or the run's context."""
-        ...
-
-    @property
-    def require_approval(self) -> bool | Callable[..., object]:
-        """Whether calls need a person's approval, or a function that decides by the arguments."""
-        ...
-
-    def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
-        """Return the validated arguments, or what is wrong with them."""
-        ...
-
-    def resolved(self, args: PlainDict) -> PlainDict:
-        """Return arguments as the tool gets them: validated, with defaults, by its own names; invalid ones unchanged."""
-        ...
-
-    def as_written(self, arguments: PlainDict) -> PlainDict:
-        """Return arguments by the names that models write."""
-        ...
-
-    def check(self, args: PlainDict) -> Program[CheckedArguments]:
-        """Run the hooks before a call; return the arguments that the tool is to get."""
-        ...
-
-    def checked_as(self, checked: CheckedArguments) -> "PreparedTool":
-        """Return the tool for a call whose arguments have been checked: the hooks before it do not run again."""
-        ...
-
-    @property
-    def name_at_server(self) -> str | None:
-        """The name that the MCP server of the tool gives it; None for other tools."""
-        ...
-
-    def count_uses(self, uses: int) -> None:
-        """Count at least so many uses, also those that a resumed run does not repeat."""
-        ...
-
-    def effect(self, args: PlainDict) -> Effect:
-        """Return the effect of calling the tool; its result is a `ToolOutcome`."""
-        ...
-
-
 @dataclass(frozen=True)
 class PreparedCall:
     """A tool with the arguments of one call, as they were written."""
 
-    tool: PreparedTool
+    tool: "EventTool"
     args: PlainDict
 
     @property
@@ -227,7 +181,7 @@ class PreparedCall:
 class Toolbox:
     """An agent's tools by the names models use."""
 
-    def __init__(self, tools: Mapping[str, PreparedTool]) -> None:
+    def __init__(self, tools: "Mapping[str, EventTool]") -> None:
         self._tools = tools
 
     def __bool__(self) -> bool:
@@ -263,11 +217,11 @@ class Toolbox:
             return _failed_outcome(args.text, ToolFailureReason.EXCEPTION)
         return PreparedCall(tool, args)
 
-    def adding(self, tool: PreparedTool) -> Self:
+    def adding(self, tool: "EventTool") -> Self:
         """Return the same tools and one more."""
         return type(self)({**self._tools, tool.name: tool})
 
-    def find(self, name: str) -> PreparedTool | None:
+    def find(self, name: str) -> "EventTool | None":
         """Return the tool with a name, ignoring case and punctuation; else the only one with almost that name.
 
         Models misspell names, and write arguments or other words beside them. People call tools of MCP servers by the name at
@@ -282,7 +236,7 @@ class Toolbox:
         close = get_close_matches(_plain_name(name), plain, n=2, cutoff=_ALMOST)
         return plain[close[0]] if len(close) == 1 else None
 
-    def named(self, name: str) -> PreparedTool | None:
+    def named(self, name: str) -> "EventTool | None":
         """Return the tool with a name, ignoring case and punctuation."""
         plain = _plain_name(name)
         return next((tool for candidate, tool in self._tools.items() if _plain_name(candidate) == plain), None)

@@ -128,19 +128,6 @@ def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[di
     return {assignment.slug: {"answer": answer, "usage": execution.usage.to_plain()}}
 
 
-def plan_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, object]]:
-    """Make only the agent's plan; the update holds the plan and the usage."""
-    execution = _TaskExecution(assignment, state)
-    execution.brief()
-    plan = yield from execution.make_runner().plan()
-    fields = (
-        None
-        if plan is None
-        else {"plan": plan.text, "ready": plan.ready, "steps": [step.model_dump() for step in plan.steps]}
-    )
-    return {assignment.slug: {"plan": fields, "usage": execution.usage.to_plain()}}
-
-
 def skipped_output(assignment: TaskBinding, state: Mapping[str, object]) -> TaskOutput:
     """Return the output of a conditional task that is skipped, with the texts of this run."""
     task, briefing = assignment.task, briefing_of(assignment, state, assignment.book)

@@ -10,7 +10,6 @@ from crewgraph.compiler.agent.human_review import configured_provider
 from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
-from crewgraph.compiler.agent.toolbox import PreparedTool
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.compiler.task.binding import NO_TRAINING_DATA, TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
@@ -28,7 +27,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.delegation import DelegationTeam
     from crewgraph.compiler.agent.event_tool import EventTool
-    from crewgraph.compiler.agent.plan import AgentPlan
 
 
 class TaskRunner:
@@ -159,11 +157,6 @@ class TaskRunner:
             usage, assessor = self._usage, self.agent.assessor
             yield from recollection.save_task(self._briefing, answer, messages, assessor, usage, stage)
 
-    def plan(self) -> "Body[AgentPlan | None]":
-        """Make a plan for the task."""
-        yield from self.agent.prepare()
-        return (yield from self.agent.make_plan(self._briefing))
-
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         agent, briefing = self.agent, self._briefing
         lessons = ()
@@ -183,7 +176,7 @@ class TaskRunner:
         yield Notify(partial(self._report.agent_started, messages, agent.given_tools))
         return (yield from agent.reply(dialogue, briefing.context))
 
-    def _with_delegation(self, tool: "EventTool") -> PreparedTool:
+    def _with_delegation(self, tool: "EventTool") -> "EventTool":
         source = tool.tool.tool.source
         from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 

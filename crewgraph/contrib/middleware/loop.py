@@ -44,7 +44,7 @@ from langgraph.types import Command
 from pydantic import Field
 
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.executor import UsageCallback
+from crewgraph.compiler.agent.executor import UsageCallback, read_conversation
 from crewgraph.compiler.agent.protocol import Action, Actions, final_text, reply_text
 from crewgraph.compiler.agent.react import (
     ReActContext,
@@ -55,7 +55,6 @@ from crewgraph.compiler.agent.react import (
     run_tools,
     shown_outcome,
 )
-from crewgraph.compiler.agent.react_graph import as_arguments, read_conversation
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.contrib.middleware.checks import has_any, has_only
 from crewgraph.core.digests import Transcript
@@ -157,7 +156,12 @@ class LoopModel(BaseChatModel):
             additional_kwargs=reply["extra"],
             response_metadata={"model_name": reply.get("model", self.model_name)},
             tool_calls=[
-                {"id": call["id"], "name": call["name"], "args": as_arguments(call["args"]), "type": "tool_call"}
+                {
+                    "id": call["id"],
+                    "name": call["name"],
+                    "args": args if isinstance(args := call["args"], dict) else {"arguments": args},
+                    "type": "tool_call",
+                }
                 for call in reply["tool_calls"]
             ],
             usage_metadata=langchain_usage(reply["usage"]),

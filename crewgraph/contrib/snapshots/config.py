@@ -164,7 +164,9 @@ def apply_checkpoint(instance: Any, from_checkpoint: CheckpointSettings | None) 
         A new instance restored from the checkpoint; None if there is no checkpoint to restore, in which case the config is
         set as the instance's `checkpoint`.
     """
-    if from_checkpoint is not None and from_checkpoint.restore_from is not None:
+    if from_checkpoint is None:
+        return None
+    if from_checkpoint.restore_from is not None:
         return instance.__class__.from_checkpoint(from_checkpoint)
     apply_from_checkpoint(instance, from_checkpoint)
     return None

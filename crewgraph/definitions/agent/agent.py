@@ -55,9 +55,6 @@ if TYPE_CHECKING:
 class BaseAgentDefinition(AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition):
     """The fields that every agent has, whether our loop or another framework does its work, and the hooks of subclasses."""
 
-    runs_graph: ClassVar[bool] = False
-    """Whether a graph of the nodes `model` and `tools` does its work, in place of our loop."""
-
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
     _run_fields: ClassVar[frozenset[str]] = frozenset(
         {"crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"}

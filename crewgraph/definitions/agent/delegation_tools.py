@@ -73,10 +73,6 @@ class CoworkerTool(BaseTool):
         names = ", ".join(" ".join(role.split()) for role in roles)
         return (book or default_book()).filled("tools", self._key, coworkers=names)
 
-    def sanitize_agent_name(self, name: str) -> str:
-        """Return a coworker's name in the form used for comparison: without quotes and extra blanks, case-folded."""
-        return " ".join(name.split()).replace('"', "").casefold()
-
     def request_of(self, args: Mapping[str, Any]) -> tuple[str, str]:
         """Return the request and its context."""
         return str(args[self._subject]), str(args.get("context") or "")

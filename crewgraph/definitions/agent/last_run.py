@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr
 
 from crewgraph.definitions.base import Definition
-from crewgraph.schema import PlainDict
-from crewgraph.text import extract_json
-from crewgraph.tools.cache import ToolCalling, ToolsHandler
 from crewgraph.tools.failure import ToolFailureRecord
 
 if TYPE_CHECKING:
@@ -21,7 +18,6 @@ class LastRun(Definition):
 
     _tool_failures: list[ToolFailureRecord] = PrivateAttr(default_factory=list[ToolFailureRecord])
     _messages: "Sequence[Message]" = PrivateAttr(default=())
-    _tools_handler: ToolsHandler = PrivateAttr(default_factory=ToolsHandler)
 
     @property
     def last_tool_failures(self) -> list[ToolFailureRecord]:
@@ -51,18 +47,6 @@ class LastRun(Definition):
         private = self.__pydantic_private__
         assert private is not None  # it has been validated
         private[name] = value  # pydantic's own assignment takes ten times as long
-
-    @property
-    def tools_handler(self) -> ToolsHandler:
-        """The last tool used, with the agent's `cache_handler` as `cache`."""
-        self._tools_handler.cache = getattr(self, "cache_handler", None)
-        return self._tools_handler
-
-    def record_tool_use(self, step: "AgentAction") -> None:
-        """Store a step as the last use of a tool."""
-        parsed: object = extract_json(step.tool_input)
-        arguments = cast("PlainDict", parsed) if isinstance(parsed, dict) else None
-        self._tools_handler.last_used_tool = ToolCalling(tool_name=step.tool, arguments=arguments)
 
 
 @dataclass

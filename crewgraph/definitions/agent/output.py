@@ -86,21 +86,6 @@ class LiteAgentOutput(BaseModel):
             for item in todo_items
         ]
 
-    @property
-    def completed_todos(self) -> list[TodoExecutionResult]:
-        """The completed steps."""
-        return [todo for todo in self.todos if todo.status == "completed"]
-
-    @property
-    def failed_todos(self) -> list[TodoExecutionResult]:
-        """The failed steps."""
-        return [todo for todo in self.todos if todo.status == "failed"]
-
-    @property
-    def had_plan(self) -> bool:
-        """Whether there was a plan."""
-        return self.plan is not None or bool(self.todos)
-
     tool_failures: list[ToolFailureRecord] = Field(default_factory=list[ToolFailureRecord])
     """Tool failures during the run, unless the policy ignores them."""
 

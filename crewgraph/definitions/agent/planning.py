@@ -112,39 +112,14 @@ class TodoList(BaseModel, defer_build=True):
     """The steps."""
 
     @property
-    def current_todo(self) -> TodoItem | None:
-        """The running step."""
-        return next(iter(self._with_status("running")), None)
-
-    @property
-    def next_pending(self) -> TodoItem | None:
-        """The first pending step."""
-        return next(iter(self._with_status("pending")), None)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether there are steps and all have completed or failed."""
-        return bool(self.items) and all(item.status in ("completed", "failed") for item in self.items)
-
-    @property
     def pending_count(self) -> int:
         """Number of pending steps."""
         return len(self._with_status("pending"))
 
     @property
-    def running_count(self) -> int:
-        """Number of running steps."""
-        return len(self._with_status("running"))
-
-    @property
     def completed_count(self) -> int:
         """Number of completed steps."""
         return len(self._with_status("completed"))
-
-    @property
-    def can_parallelize(self) -> bool:
-        """Whether several steps can start now."""
-        return len(self.get_ready_todos()) > 1
 
     def get_by_step_number(self, step_number: int) -> TodoItem | None:
         """A step by its number."""
@@ -153,14 +128,6 @@ class TodoList(BaseModel, defer_build=True):
     def get_pending_todos(self) -> list[TodoItem]:
         """The steps that have not started."""
         return self._with_status("pending")
-
-    def get_completed_todos(self) -> list[TodoItem]:
-        """The steps that are done."""
-        return self._with_status("completed")
-
-    def get_failed_todos(self) -> list[TodoItem]:
-        """The steps that have failed."""
-        return self._with_status("failed")
 
     def get_ready_todos(self) -> list[TodoItem]:
         """Return the pending steps whose dependencies have completed or failed."""

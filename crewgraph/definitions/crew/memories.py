@@ -97,22 +97,6 @@ _ALIASES = {"short": "short_term", "long": "long_term"}
 class CrewMemories(CrewKnowledge):
     """The memories of a crew, and resetting them."""
 
-    @property
-    def _short_term_memory(self) -> object:
-        return self.active_memory("short_term_memory")
-
-    @property
-    def _long_term_memory(self) -> object:
-        return self.active_memory("long_term_memory")
-
-    @property
-    def _entity_memory(self) -> object:
-        return self.active_memory("entity_memory")
-
-    @property
-    def _external_memory(self) -> Any:
-        return self.active_memory("external_memory")
-
     def active_memory(self, field: str) -> Any:
         """Return the memory that a run uses; None if there is none, or it was created automatically and `memory` is off."""
         memory = getattr(self, field)

@@ -4,9 +4,9 @@ Tasks do this on their own; the functions are for programs that convert texts th
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, TypedDict
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import ConverterError
@@ -14,7 +14,7 @@ from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import PlainDict, model_outline
+from crewgraph.schema import model_outline
 
 
 class OutputConverter(BaseModel, ABC):
@@ -96,107 +96,35 @@ class Converter(OutputConverter):
         return await acall(self.to_json, current_attempt)
 
 
-class CreateConverterKwargs(TypedDict, total=False):
-    """Arguments of a converter."""
-
-    llm: Any
-    text: str
-    model: type[BaseModel]
-    instructions: str
-
-
 def convert_to_model(
     result: str | BaseModel,
     output_pydantic: type[BaseModel] | None,
     output_json: type[BaseModel] | None,
-    agent: object = None,
+    agent: Any = None,
     converter_cls: type[Converter] | None = None,
 ) -> dict[str, Any] | BaseModel | str:
     """Convert a text to the requested structure: an instance, or a dict for `output_json`; the text itself if that fails.
 
     Raises:
-        TypeError: If a model is needed and there is neither an agent nor a converter.
+        TypeError: If a model is needed and there is no agent.
     """
-    schema = output_pydantic or output_json
+    text, schema = result if isinstance(result, str) else result.model_dump_json(), output_pydantic or output_json
     if schema is None:
-        return result if isinstance(result, str) else result.model_dump_json()
-    text = result if isinstance(result, str) else result.model_dump_json()
-    try:
-        return validate_model(text, schema, output_json is not None)
-    except ValidationError:
-        return handle_partial_json(text, schema, output_json is not None, agent, converter_cls)
-
-
-def validate_model(result: str, model: type[BaseModel], is_json_output: bool) -> dict[str, Any] | BaseModel:
-    """Validate a JSON text; return an instance of the model, or its fields.
-
-    Raises:
-        pydantic.ValidationError: If the text is invalid.
-    """
-    return _as_requested(model.model_validate_json(result), is_json_output)
-
-
-def handle_partial_json(
-    result: str,
-    model: type[BaseModel],
-    is_json_output: bool,
-    agent: object,
-    converter_cls: type[Converter] | None = None,
-) -> dict[str, Any] | BaseModel | str:
-    """Convert the JSON inside a text; if there is none, ask a language model. Returns what `convert_to_model` returns."""
-    instance, _ = read_structure(result, model)
-    if instance is not None:
-        return _as_requested(instance, is_json_output)
-    return convert_with_instructions(result, model, is_json_output, agent, converter_cls)
-
-
-def convert_with_instructions(
-    result: str,
-    model: type[BaseModel],
-    is_json_output: bool,
-    agent: Any,
-    converter_cls: type[Converter] | None = None,
-) -> dict[str, Any] | BaseModel | str:
-    """Convert a text with a language model; return the text itself if that fails.
-
-    Raises:
-        TypeError: If there is neither an agent nor a converter.
-    """
-    if agent is None:
-        raise TypeError(
-            "the text contains no valid JSON, so a model has to convert it: pass `agent=`, whose model is used"
+        return text
+    instance, _ = read_structure(text, schema)
+    if instance is None:
+        if agent is None:
+            raise TypeError(
+                "the text contains no valid JSON, so a model has to convert it: pass `agent=`, whose model is used"
+            )
+        converter = (converter_cls or agent.get_output_converter)(
+            llm=getattr(agent, "function_calling_llm", None) or agent.llm,
+            text=text,
+            model=schema,
+            instructions=default_book().slice("conversion_system", schema=model_outline(schema)),
         )
-    llm = getattr(agent, "function_calling_llm", None) or agent.llm
-    instructions = get_conversion_instructions(model, llm)
-    converter = create_converter(agent, converter_cls, llm=llm, text=result, model=model, instructions=instructions)
-    try:
-        return validate_model(converter.to_json(), model, True) if is_json_output else converter.to_pydantic()
-    except ConverterError:
-        return result
-
-
-def create_converter(
-    agent: object = None, converter_cls: type[Converter] | None = None, *args: Any, **kwargs: object
-) -> Converter:
-    """Create a converter of the given class, else of the agent's, with the given arguments.
-
-    Raises:
-        ValueError: If there is neither an agent nor a class.
-    """
-    if agent is None and converter_cls is None:
-        raise ValueError("a converter needs `agent=` or `converter_cls=`")
-    return (converter_cls or getattr(agent, "get_output_converter", Converter))(*args, **kwargs)
-
-
-def get_conversion_instructions(model: type[BaseModel], llm: object) -> str:
-    """Return the instructions that make a language model write a structure."""
-    return default_book().slice("conversion_system", schema=model_outline(model))
-
-
-def generate_model_description(model: type[BaseModel]) -> str:
-    """Return a sketch of the JSON that a model expects."""
-    return model_outline(model)
-
-
-def _as_requested(instance: BaseModel, is_json_output: bool) -> PlainDict | BaseModel:
-    return instance.model_dump(mode="json") if is_json_output else instance
+        try:
+            instance = schema.model_validate_json(converter.to_json()) if output_json else converter.to_pydantic()
+        except ConverterError:
+            return text
+    return instance.model_dump(mode="json") if output_json else instance

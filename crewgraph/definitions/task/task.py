@@ -291,16 +291,6 @@ class TaskDefinition(TemplatedDefinition):
         return content_key(self.template("description") or "", self.template("expected_output") or "")
 
     @property
-    def checkpoint_original_description(self) -> str | None:
-        """The template of the description while `description` holds the text of a run; else None."""
-        return self._templates.get("description")
-
-    @property
-    def checkpoint_original_expected_output(self) -> str | None:
-        """The template of the expected output while `expected_output` holds the text of a run; else None."""
-        return self._templates.get("expected_output")
-
-    @property
     def i18n(self) -> I18N:
         """The prompt texts of the agent."""
         return I18N() if self.agent is None else self.agent.i18n

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import StateSnapshot
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
 from crewgraph.compiler.agent.kickoff import continue_body, kickoff_body
@@ -16,19 +16,18 @@ from crewgraph.compiler.crew.state import INPUTS, schema
 from crewgraph.compiler.preflight import check_agent
 from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding, single_binding
-from crewgraph.compiler.task.body import answer_body, plan_body, task_body_without_override
+from crewgraph.compiler.task.body import answer_body, task_body_without_override
 from crewgraph.compiler.task.briefing import ONGOING, standalone_briefing
 from crewgraph.compiler.task.guardrails import judge_output
 from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
-from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.operations import Program, Saving
 from crewgraph.core.plain import plain as plain_data
 from crewgraph.core.pregel import InlineGraph
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import as_agent
 from crewgraph.definitions.agent.output import LiteAgentOutput
-from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.fields import without_strategy
 from crewgraph.definitions.run_options import Inputs
@@ -89,13 +88,6 @@ def answer(
     return plain["answer"]
 
 
-def plan(agent: BaseAgentDefinition, task: TaskDefinition) -> Program[PlainDict | None]:
-    """Return the agent's plan for a task: its text as `plan`, and whether it is `ready`; None if there is none."""
-    plain = yield from _run_task_body(single_binding(task, agent, None, None), plan_body)
-    _charge_usage(task, plain["usage"])
-    return plain["plan"]
-
-
 def reply_program(
     agent: BaseAgentDefinition, messages: object, structure: type[BaseModel] | None, files: object = None
 ) -> Program[LiteAgentOutput]:
@@ -126,7 +118,7 @@ def _reply(
     with running(), observed(observers):
         name = f"Kickoff: {binding.slug}"
         plain = yield from run_standalone(name, binding.slug, body, inputs=inputs, binding=binding, own_place=place)
-        yield wait_for_listeners()
+        yield from wait_for_listeners()
     return LiteAgentOutput.from_plain(plain, structure)
 
 
@@ -209,8 +201,10 @@ def run_standalone(
         tasks = [binding] if isinstance(binding, TaskBinding) else []
         run = yield from run_with_questions(place, config, first_value, start, tasks)
     finally:
-        forget(place)
-    place.leave(run.questions)
+        if place.temporary:
+            forget(place)
+    if run.questions:
+        place.leave(run.questions)
     return run.written[node]
 
 
@@ -230,75 +224,3 @@ def _charge_usage(task: TaskDefinition, usage: Mapping[str, object]) -> None:
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.usage.add(usage)
-
-
-class ReasoningPlan(BaseModel):
-    """An agent's plan for a task."""
-
-    plan: str
-    """The text of the plan."""
-
-    steps: list[PlanStep] = Field(default_factory=list[PlanStep])
-    """Its steps, if the agent's `planning` requests them."""
-
-    ready: bool
-    """Whether the agent considers the plan ready."""
-
-
-class AgentReasoningOutput(BaseModel):
-    """The result of planning."""
-
-    plan: ReasoningPlan
-
-
-class AgentReasoning:
-    """Lets an agent plan a task without working on it; `Agent(reasoning=True)` does so before the work.
-
-    Args:
-        agent: the agent that plans; agent and task may be given in either order.
-        task: the task to plan.
-        description: what to do, if there is no task.
-        expected_output: the expected output, if there is no task.
-    """
-
-    def __init__(
-        self,
-        agent: Any = None,
-        task: Any = None,
-        *,
-        description: str | None = None,
-        expected_output: str | None = None,
-    ) -> None:
-        if isinstance(agent, TaskDefinition) or isinstance(task, AgentDefinition):
-            agent, task = task, agent
-        self.agent: AgentDefinition = agent
-        self.task: TaskDefinition = task or TaskDefinition.public_class(
-            description=description or "", expected_output=expected_output or ""
-        )
-
-    @property
-    def description(self) -> str:
-        """The task description."""
-        return self.task.description
-
-    @property
-    def expected_output(self) -> str:
-        """The expected output."""
-        return self.task.expected_output
-
-    def handle_agent_reasoning(self) -> AgentReasoningOutput:
-        """Plan until the plan is ready, or the agent's `max_reasoning_attempts` are used up.
-
-        Raises:
-            RunError: planning failed; the reason is in the log.
-        """
-        return self._output_of(drive(plan(self.agent, self.task)))
-
-    async def ahandle_agent_reasoning(self) -> AgentReasoningOutput:
-        """Plan on this event loop; see `handle_agent_reasoning`."""
-        return self._output_of(await adrive(plan(self.agent, self.task)))
-
-    def _output_of(self, result: PlainDict | None) -> AgentReasoningOutput:
-        if result is None:
-            raise RunError(f"{self.agent.called} could not make a plan; the reason is in the log. Check its model.")
-        return AgentReasoningOutput(plan=ReasoningPlan(**result))

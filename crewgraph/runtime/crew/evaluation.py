@@ -119,7 +119,7 @@ def evaluation_program(
             raise
         yield user_call(show_scores, result)
         emit_crew_event(CrewTestCompletedEvent, crew, **fields)
-        yield wait_for_listeners()
+        yield from wait_for_listeners()
     return result
 
 

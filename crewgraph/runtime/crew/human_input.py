@@ -122,9 +122,8 @@ def _is_reviewed(binding: AgentBinding) -> bool:
 
 
 def forget(place: RunPlace) -> None:
-    """Remove a run from the in-memory storage."""
-    if place.temporary and place.thread_id is not None:
-        _IN_MEMORY.delete_thread(place.thread_id)
+    """Remove a run whose place is temporary from the in-memory storage."""
+    _IN_MEMORY.delete_thread(str(place.thread_id))
 
 
 def run_with_questions(

@@ -10,18 +10,18 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import StateSnapshot
 
-from crewgraph.compiler.agent.binding import check_external_resources
+from crewgraph.compiler.agent.binding import check_external_resources, check_memories
 from crewgraph.compiler.agent.knowledge import load_knowledge
-from crewgraph.compiler.agent.memory_calls import check_memories
+from crewgraph.compiler.agent.runner import check_ready
 from crewgraph.compiler.crew.graph import check_continues
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.running import Parked
-from crewgraph.compiler.preflight import check_coworkers, check_ready
+from crewgraph.compiler.preflight import check_coworkers
 from crewgraph.compiler.surroundings import AROUND, RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.core.claims import ThreadClaim, claim_thread
+from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.current import RunResources
 from crewgraph.core.operations import Program, Saving, user_call
 from crewgraph.core.pregel import CLAIM, began
@@ -34,6 +34,8 @@ from crewgraph.events import late
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.lineage import running
+from crewgraph.hooks.points import EXECUTION_BOUNDARY_POINTS
+from crewgraph.hooks.registry import has_hooks
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.crew.graphs import CrewGraph, graph_of
 from crewgraph.runtime.crew.human_input import file_answers, forget, pending_crew, place_to_ask, run_with_questions
@@ -56,7 +58,6 @@ from crewgraph.runtime.execution import (
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
-    SnapshotOrigin,
     callback_arguments,
     crew_observers,
     observed,
@@ -67,7 +68,7 @@ from crewgraph.runtime.run_target import RunPlace, run_place
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.storage.claims.keepers import claim_keeper
+from crewgraph.storage.claims.keepers import claim_keeper, claim_thread
 from crewgraph.tracebacks import drop_graph_notes, note_once
 
 if TYPE_CHECKING:
@@ -136,7 +137,8 @@ def _prepare(
     for callback in crew.before_kickoff_callbacks:
         changed = yield user_call(callback, *callback_arguments(callback, values))
         values = values if changed is None else validate_inputs(changed)
-    values = validate_inputs((yield from run_entry_hooks(crew, values)))
+    if has_hooks(crew, *EXECUTION_BOUNDARY_POINTS):
+        values = validate_inputs((yield from run_entry_hooks(crew, values)))
     accepted.append(values)
     if has_inputs := bool(values):
         values = plain_inputs(values)
@@ -295,7 +297,6 @@ class CrewRun:
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
-        self.origin: SnapshotOrigin | None = None
         self.is_fork = False
         self._claim: ThreadClaim | None = None
         self._completed: CrewOutput | None = None
@@ -336,7 +337,6 @@ class CrewRun:
         if granularity == self.granularity:
             return self
         run = CrewRun(self.crew, self.place, granularity, self.resources)
-        run.origin = self.origin
         run._hold(self._claim)
         return run
 
@@ -384,7 +384,7 @@ class CrewRun:
             if agent.crew is not crew:
                 agent.crew = crew
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
-        observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin) if self.needs.observers else ()
+        observers = crew_observers(crew, self.place, self.tasks, inputs) if self.needs.observers else ()
         from crewgraph.definitions.crew.pending import PendingCrew
 
         with running(), observed(observers) if observers else nullcontext():
@@ -414,11 +414,12 @@ class CrewRun:
                 emit_crew_event(late.CrewKickoffPausedEvent, crew, **fields, output=output)
             else:
                 emit_crew_event(late.CrewKickoffCompletedEvent, crew, **fields, output=output, total_tokens=self.tokens)
-            yield wait_for_listeners()
+            yield from wait_for_listeners()
         return output
 
     def _run_with_hooks(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
-        output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
+        run, is_hooked = self._run_graph(value, inputs), has_hooks(self.crew, *EXECUTION_BOUNDARY_POINTS)
+        output = yield from (with_run_hooks(self.crew, run) if is_hooked else run)
         from crewgraph.definitions.crew.pending import PendingCrew
 
         if not isinstance(output, PendingCrew):
@@ -437,7 +438,8 @@ class CrewRun:
     def _run_graph(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=self.crew)
         saver = place.checkpointer if place.detached else None
-        retention = Retention(crew.keep_history, f"crew `{crew.name}`", saver or None, place.thread_id)
+        history, label = crew.keep_history, f"crew `{crew.name}`"
+        retention = None if history == "all" else Retention(history, label, saver or None, place.thread_id)
         written: PlainMapping = {}
 
         def start(value: object) -> Run:
@@ -458,7 +460,7 @@ class CrewRun:
             return run
 
         try:
-            if not isinstance(value, dict):  # left by an earlier process
+            if retention is not None and not isinstance(value, dict):  # left by an earlier process
                 yield from retention.trim(shrink=False)
             run = yield from run_with_questions(place, self.config, value, start, self.tasks)
         except BudgetExceeded as error:
@@ -468,14 +470,16 @@ class CrewRun:
                 error.output = crew_output(self.tasks, so_far, place.shown_thread, notes, self.planning)
             raise
         else:
-            yield from retention.trim()
-            place.leave(run.questions)
+            if retention is not None:
+                yield from retention.trim()
             if not isinstance(run.graph_input, dict):
                 written = (yield Saving(self.graph, "get_state", self.config)).values
         finally:
             set_fields(crew, execution_logs=execution_logs(self.tasks, written, inputs, notes))
-            forget(place)
+            if place.temporary:
+                forget(place)
         if run.questions:
+            place.leave(run.questions)
             from crewgraph.runtime.runs.index import crew_question
 
             questions = [crew_question(question) for question in run.questions]

@@ -47,9 +47,9 @@ def crew_output(
     outputs = [_output(task, written, notes) for task in tasks if task.slug in written]
     last = next((output for output in reversed(outputs) if not output.was_skipped), None)
     fields = {  # in the order of the fields, which is that of dumps
-        "raw": last.raw if last else "",
-        "pydantic": last.pydantic if last else None,
-        "json_dict": last.json_dict if last else None,
+        "raw": "" if last is None else last.raw,
+        "pydantic": None if last is None else last.pydantic,
+        "json_dict": None if last is None else last.json_dict,
         "tasks_output": outputs,
         "plan": plan,
         "token_usage": total(output.usage for output in (outputs if plan is None else [plan, *outputs])),

@@ -93,7 +93,7 @@ def train_program(
         emit_crew_event(
             CrewTrainCompletedEvent, crew, **fields, n_iterations=training_run.training.done, filename=str(path)
         )
-        yield wait_for_listeners()
+        yield from wait_for_listeners()
 
 
 def checked_rounds(n_iterations: object) -> int:

@@ -32,7 +32,7 @@ from crewgraph.events.frames import Ended
 from crewgraph.events.lineage import LINEAGE, Lineage
 from crewgraph.events.llm import LLMStreamChunkEvent, LLMThinkingChunkEvent
 from crewgraph.events.stream_context import LISTENING, Listening
-from crewgraph.runtime.execution import Run, interruptible
+from crewgraph.runtime.execution import Run, explain
 from crewgraph.runtime.streaming.items import ItemFields
 from crewgraph.scoped import give_back
 from crewgraph.tracebacks import shortened
@@ -162,7 +162,7 @@ class WatchedRun:
         """Run the program and yield its items."""
         driver = _ProgramDriver(self._program, self._audience)
         audience = self._audience
-        with shortened(), interruptible():
+        with shortened():
             try:
                 while (operation := driver.next()) is not None:
                     yield from audience.drain()
@@ -179,12 +179,15 @@ class WatchedRun:
                     with driver.catching(), audience.listening():
                         driver.reply = operation.run()
                 raise
+            except BaseException as error:
+                explain(error)
+                raise
 
     async def aitems(self) -> AsyncGenerator[Any]:
         """Run the program on this event loop and yield its items."""
         driver = _ProgramDriver(self._program, self._audience)
         audience = self._audience
-        with shortened(), interruptible():
+        with shortened():
             try:
                 while (operation := driver.next()) is not None:
                     for item in audience.drain():
@@ -204,6 +207,9 @@ class WatchedRun:
                 for operation in driver.abandon():
                     with driver.catching(), audience.listening():
                         driver.reply = await operation.arun()
+                raise
+            except BaseException as error:
+                explain(error)
                 raise
 
     def chunks(self, output: type[OutputT]) -> OutputT:

@@ -1,17 +1,24 @@
-"""Selects the kind of claims for a saver."""
+"""Selects the kind of claims for a saver, and claims threads."""
 
 import asyncio
 import sqlite3
 import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.claims import ClaimKeeper, Holder, ThreadClaim
+from crewgraph.core.loops.bridge import start_in_thread
+from crewgraph.core.operations import Do, Program
 from crewgraph.storage.claims.files import file_claims
 from crewgraph.storage.claims.process import ProcessClaims
+
+_T = TypeVar("_T")
 
 _POSTGRES = "langgraph.checkpoint.postgres"
 _SQLITE = "langgraph.checkpoint.sqlite"
@@ -36,6 +43,53 @@ def claim_keeper(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
         if keeper is None:
             keeper = _keepers[saver] = _keeper_for(saver)
         return keeper
+
+
+def claim_thread(keeper: ClaimKeeper, thread_id: str) -> Do:
+    """Claim a thread."""
+
+    async def aclaim() -> ThreadClaim:
+        if (claim := keeper.claim_nowait(thread_id)) is not None:
+            return claim
+        claiming = start_in_thread(partial(keeper.claim, thread_id))
+        try:
+            return await asyncio.wrap_future(claiming)
+        except asyncio.CancelledError:
+            claiming.add_done_callback(_close_unused)  # the server may answer later
+            raise
+
+    return Do(partial(keeper.claim, thread_id), aclaim)
+
+
+def _close_unused(claiming: "Future[ThreadClaim]") -> None:
+    if not claiming.cancelled() and claiming.exception() is None:
+        claiming.result().close()
+
+
+def holding_claim(
+    keeper: ClaimKeeper | None,
+    thread_id: str,
+    held: ThreadClaim | None,
+    program: Callable[[ThreadClaim | None], Program[_T]],
+) -> Program[_T]:
+    """Run a program with the claim on a thread.
+
+    Args:
+        keeper: manages the claims; None if the run is not stored.
+        thread_id: the thread.
+        held: the claim, if the caller holds it.
+        program: creates the program from the claim.
+
+    Raises:
+        ThreadBusy: another run holds the thread.
+    """
+    if held is not None or keeper is None:
+        return (yield from program(held))
+    claim: ThreadClaim = yield claim_thread(keeper, thread_id)
+    try:
+        return (yield from program(claim))
+    finally:
+        claim.close()
 
 
 def _keeper_for(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:

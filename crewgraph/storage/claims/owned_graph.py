@@ -13,14 +13,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot, StateUpdate
 
-from crewgraph.core.claims import ThreadClaim, claim_thread
+from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.pregel import CLAIM, LENT_SAVER, OWN_KEY, Start, address_of_start, move_past, start_of
 from crewgraph.errors import MissingThread
 from crewgraph.formats import FORMAT, FORMAT_KEY, check_format
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
-from crewgraph.storage.claims.keepers import claim_keeper
+from crewgraph.storage.claims.keepers import claim_keeper, claim_thread
 from crewgraph.text import storable_id
 
 CHECK = f"{OWN_KEY}check"

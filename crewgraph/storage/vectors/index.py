@@ -6,14 +6,10 @@ threads cost more than they gain.
 
 import atexit
 import os
-import struct
-import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
-from os import PathLike
-from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakSet
 
 import faiss
@@ -24,9 +20,7 @@ import numpy.ma  # pyright: ignore[reportUnusedImport]
 from numpy.typing import ArrayLike, NDArray
 
 from crewgraph.core.loops.threads import uninterrupted
-from crewgraph.disk import PRIVATE, replace_file
-from crewgraph.errors import StorageError, TornIndex, VectorInvalid
-from crewgraph.formats import STORE_FORMAT, check_format
+from crewgraph.errors import VectorInvalid
 
 Ids: TypeAlias = NDArray[np.int64]
 """Ids of vectors, each at least 0; shape (n,)."""
@@ -42,11 +36,6 @@ _faiss: Any = faiss  # much of it is put together while it is imported, and its 
 
 _PATIENCE = 5.0  # seconds, for a thread to come out of faiss
 _LARGEST_BITMAP = 1 << 28  # the greatest id of which sets of ids are held as bits
-
-_MAGIC = b"crewgraph vectors\n"
-_END = struct.Struct("<18sHIqQ")  # magic, format, dims, generation, size of what faiss wrote before it
-_CHECKSUM = struct.Struct("<I")
-_CHUNK = 1 << 20  # bytes
 
 
 class GrowingIndex:
@@ -64,7 +53,11 @@ class GrowingIndex:
         self.lock = RLock()
         """Held by searches and writes, and by forks: also the locks of BLAS are open then."""
 
-        self._index = _empty(dims)
+        quantizer = _faiss.IndexFlatIP(dims)
+        quantizer.add(np.zeros((1, dims), np.float32))
+        self._index = _faiss.IndexIVFFlat(quantizer, dims, 1, _faiss.METRIC_INNER_PRODUCT)
+        self._index.set_direct_map_type(_faiss.DirectMap.Hashtable)
+        self._index.is_trained = True
         with _adding:
             _guarded.add(self)
 
@@ -73,34 +66,27 @@ class GrowingIndex:
         with self.lock:
             return self._index.ntotal
 
-    @property
-    def ids(self) -> Ids:
-        """All ids, in ascending order."""
-        with self.lock:
-            return np.sort(_all_ids(self._index))
-
     @uninterrupted
-    def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
-        """Add or replace vectors: ids int64 of shape (n,), vectors float32 of shape (n, dims).
+    def add(self, ids: Ids, vectors: ArrayLike) -> None:
+        """Add or replace vectors: different ids, of shape (n,), vectors of shape (n, dims).
 
         Raises:
-            VectorInvalid: ids or vectors of another shape; nothing is added.
+            VectorInvalid: vectors of another shape, or with NaN or infinity; nothing is added.
         """
-        new, rows = _normalized_vectors(_as_ids(ids), vectors, self.dims)
+        rows = _normalized(vectors, (len(ids), self.dims))
         with self.lock, _one_thread():
-            self._remove(new)
-            if len(new):
-                self._index.add_with_ids(rows, new)
+            self._remove(ids)
+            if len(ids):
+                self._index.add_with_ids(rows, ids)
 
     @uninterrupted
-    def remove(self, ids: ArrayLike) -> int:
+    def remove(self, ids: Ids) -> int:
         """Remove vectors by id and return how many there were; unknown ids are ignored."""
-        removed = _as_ids(ids)
         with self.lock, _one_thread():
-            return self._remove(removed)
+            return self._remove(ids)
 
     @uninterrupted
-    def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
+    def search(self, query: ArrayLike, k: int, allowed: Ids | None = None) -> tuple[Ids, Scores]:
         """The ids and scores of the k nearest vectors, nearest first; fewer if there are no more.
 
         Args:
@@ -109,83 +95,23 @@ class GrowingIndex:
             allowed: compares these ids only, all of them; None searches all. Unknown ids are ignored.
 
         Raises:
-            VectorInvalid: the query has another shape.
+            VectorInvalid: the query has another shape, or NaN or infinity.
         """
-        row = _normalized_rows(np.asarray(query)[None], self.dims)
-        among = None if allowed is None else _as_ids(allowed)
+        row = _normalized(np.asarray(query, np.float32)[None], (1, self.dims))
         with self.lock, _one_thread():
             k = min(k, self._index.ntotal)
-            if k <= 0 or (among is not None and not len(among)):
+            if k <= 0 or (allowed is not None and not len(allowed)):
                 return np.empty(0, np.int64), np.empty(0, np.float32)
-            selector = None if among is None else _selector(among)
-            parameters = _faiss.SearchParametersIVF(sel=selector, nprobe=self._index.nlist)
-            scores, ids = self._index.search(row, k, params=parameters)
+            selector = None if allowed is None else _selector(allowed)
+            scores, ids = self._index.search(row, k, params=_faiss.SearchParametersIVF(sel=selector, nprobe=1))
         found = ids[0] >= 0
         ids, scores = ids[0][found], scores[0][found]
         order = np.lexsort((ids, -scores))  # ties are ordered by id
         return ids[order], scores[order]
 
-    @uninterrupted
-    def save(self, path: str | PathLike[str], *, generation: int = 0) -> None:
-        """Write the index to a file, replacing an existing one.
-
-        Args:
-            path: the file.
-            generation: a number of the caller's that `load` returns, such as the state that the index is up to date with.
-
-        Raises:
-            StorageError: it cannot be written; the old file is unchanged.
-        """
-        with self.lock:
-            try:
-                replace_file(Path(path), lambda file: self._write(file, generation), mode=PRIVATE)
-            except OSError as error:
-                raise StorageError(f"the vector index `{path}` cannot be written: {error}") from error
-
-    @uninterrupted
-    def load(self, path: str | PathLike[str]) -> int:
-        """Replace the index by a saved one and return its generation.
-
-        Raises:
-            FileNotFoundError: the file does not exist.
-            OtherFormat: it was written by a version of crewgraph with another format; the index is unchanged.
-            TornIndex: it is truncated, damaged, of another kind, or of other dimensions; the index is unchanged.
-            StorageError: it cannot be read.
-        """
-        try:
-            with Path(path).open("rb") as file:
-                index, generation = _read_index(file, self.dims)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise StorageError(f"the vector index `{path}` cannot be read: {error}") from error
-        except _Torn as error:
-            raise TornIndex(
-                f"`{path}` is not an intact vector index: {error}. Delete it; it is rebuilt from the vectors."
-            ) from error
-        with self.lock:
-            self._index = index
-        return generation
-
     def _remove(self, ids: Ids) -> int:
-        return self._index.remove_ids(_faiss.IDSelectorArray(len(ids), _faiss.swig_ptr(ids))) if len(ids) else 0
-
-    def _write(self, file: BinaryIO, generation: int) -> None:
-        checksum = 0
-
-        def write(data: bytes | memoryview) -> None:
-            nonlocal checksum
-            checksum = zlib.crc32(data, checksum)
-            file.write(data)
-
-        # Not by a callback: a daemon thread that Python ends inside of one, as the process exits, aborts the process.
-        written = _faiss.VectorIOWriter()
-        _faiss.write_index(self._index, written)
-        data = memoryview(_faiss.rev_swig_ptr(written.data.data(), written.data.size()))
-        for start in range(0, len(data), _CHUNK):
-            write(data[start : start + _CHUNK])
-        write(_END.pack(_MAGIC, STORE_FORMAT, self.dims, generation, file.tell()))
-        file.write(_CHECKSUM.pack(checksum))
+        removed = np.ascontiguousarray(ids, np.int64)
+        return self._index.remove_ids(_faiss.IDSelectorArray(len(ids), _faiss.swig_ptr(removed))) if len(ids) else 0
 
 
 @contextmanager
@@ -199,22 +125,8 @@ def _one_thread() -> Generator[None]:
         _faiss.omp_set_num_threads(before)
 
 
-def _empty(dims: int) -> Any:
-    quantizer = _faiss.IndexFlatIP(dims)
-    quantizer.add(np.zeros((1, dims), np.float32))
-    index = _faiss.IndexIVFFlat(quantizer, dims, 1, _faiss.METRIC_INNER_PRODUCT)
-    index.set_direct_map_type(_faiss.DirectMap.Hashtable)
-    index.is_trained = True
-    return index
-
-
-def _all_ids(index: Any) -> Ids:
-    sizes = [(number, index.invlists.list_size(number)) for number in range(index.nlist)]
-    lists = [_faiss.rev_swig_ptr(index.invlists.get_ids(number), size) for number, size in sizes if size]
-    return np.concatenate([np.empty(0, np.int64), *lists])
-
-
-def _selector(allowed: Ids) -> Any:
+def _selector(ids: Ids) -> Any:
+    allowed = np.ascontiguousarray(ids, np.int64)
     top = int(allowed.max())
     if top >= min(_LARGEST_BITMAP, 1024 * len(allowed)):
         return _faiss.IDSelectorBatch(len(allowed), _faiss.swig_ptr(allowed))
@@ -223,90 +135,21 @@ def _selector(allowed: Ids) -> Any:
     return _faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
 
 
-class _Torn(Exception):
-    """What is wrong with a file."""
-
-
-def _read_index(file: BinaryIO, dims: int) -> tuple[Any, int]:
-    size = os.fstat(file.fileno()).st_size - _END.size - _CHECKSUM.size
-    file.seek(max(size, 0))
-    end = file.read()
-    if size < 0 or not end.startswith(_MAGIC):
-        raise _Torn("it is truncated, has trailing data, or is of another kind")
-    _, form, found_dims, generation, length = _END.unpack(end[: _END.size])
-    if length != size or _checksum(file, size + _END.size) != _CHECKSUM.unpack(end[_END.size :])[0]:
-        raise _Torn("its checksum is wrong")
-    check_format(
-        form, f"The vector index `{file.name}`", "Delete the file; it is rebuilt from the vectors.", STORE_FORMAT
-    )
-    if found_dims != dims:
-        raise _Torn(f"its vectors have {found_dims} dimensions, not {dims}")
-    try:
-        return _faiss.deserialize_index(np.memmap(file, np.uint8, "r", shape=(length,))), generation
-    except RuntimeError as error:
-        raise _Torn(f"this version of faiss cannot read it ({error})") from error
-
-
-def _checksum(file: BinaryIO, size: int) -> int:
-    checksum = 0
-    file.seek(0)
-    while size and (data := file.read(min(size, _CHUNK))):
-        checksum, size = zlib.crc32(data, checksum), size - len(data)
-    return checksum
-
-
-def _as_ids(values: ArrayLike) -> Ids:
-    """Convert ids to one array.
-
-    Raises:
-        VectorInvalid: they are not integers, not one-dimensional, or below 0.
-    """
-    ids: NDArray[Any] = np.asarray(values)
-    if ids.size == 0:
-        return np.empty(0, np.int64)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        raise VectorInvalid(f"ids must be one-dimensional integers, not {ids.dtype} of shape {ids.shape}")
-    ids = np.ascontiguousarray(ids, np.int64)
-    if ids.min() < 0:
-        raise VectorInvalid(f"the id {ids.min()} is negative; ids start at 0")
-    return ids
-
-
-def _normalized_rows(vectors: ArrayLike, dims: int) -> Vectors:
+def _normalized(vectors: ArrayLike, shape: tuple[int, int]) -> Vectors:
     """Normalize vectors to length 1; a zero vector is left as it is.
 
     Raises:
-        VectorInvalid: they have other dimensions, or contain NaN or infinity.
+        VectorInvalid: they have another shape, or contain NaN or infinity.
     """
     rows: NDArray[Any] = np.asarray(vectors, np.float32)
-    if rows.ndim != 2 or rows.shape[1] != dims:
-        raise VectorInvalid(f"vectors must have the shape (n, {dims}), not {rows.shape}")
+    if rows.shape != shape:
+        raise VectorInvalid(f"vectors must have the shape {shape}, not {rows.shape}")
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if not np.isfinite(lengths).all():
         bad = int(np.flatnonzero(~np.isfinite(lengths))[0])
         raise VectorInvalid(f"vector {bad} of {len(rows)} contains NaN or infinity; its embedder is at fault")
     lengths[lengths == 0] = 1
     return np.ascontiguousarray(rows / lengths[:, None], np.float32)
-
-
-def _normalized_vectors(ids: Ids, vectors: ArrayLike, dims: int) -> tuple[Ids, Vectors]:
-    """Normalize one vector for each id; the last one wins for a repeated id.
-
-    Raises:
-        VectorInvalid: as `_normalized_rows`, or the numbers of ids and vectors differ.
-    """
-    if len(ids) == 0:
-        return ids, np.empty((0, dims), np.float32)
-    rows = _normalized_rows(vectors, dims)
-    if len(rows) != len(ids):
-        raise VectorInvalid(f"there are {len(ids)} ids and {len(rows)} vectors")
-    if len(ids) == 1:
-        return ids, rows
-    _, last = np.unique(ids[::-1], return_index=True)
-    if len(last) == len(ids):
-        return ids, rows
-    last_positions = np.sort(len(ids) - 1 - last)
-    return ids[last_positions], rows[last_positions]
 
 
 _adding = Lock()
