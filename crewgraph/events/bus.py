@@ -1,7 +1,7 @@
 """The event bus: delivers events from running code to registered handlers.
 
-A `HandlerScope` holds the registrations in force together, a `HandlerPlan` those of one class of events, and `EventBus` calls
-them. `BaseEventListener` is the base of listener classes.
+A `HandlerPlan` has the handlers of one class of events, and `EventBus` calls them. `BaseEventListener` is the base of listener
+classes.
 """
 
 import asyncio
@@ -126,49 +126,6 @@ def _event_kind(event_type: type[BaseEvent]) -> object:
     return None if field is None else field.default
 
 
-class HandlerScope:
-    """The process's own registrations, or those made inside one `scoped_handlers`.
-
-    The registrations and the plans derived from them are replaced, never changed, so that an emitter needs no
-    lock to read them. Whoever writes holds the bus's lock.
-    """
-
-    registrations: tuple[Registration, ...]
-    """In order of registration."""
-
-    plans: dict[type[BaseEvent], HandlerPlan]
-    """The plans cached since the last registration."""
-
-    def __init__(self) -> None:
-        self.registrations = ()
-        self.plans = {}
-
-    def add(self, new: Registration) -> None:
-        """Register a handler; one that is registered keeps its position."""
-        if not any(known.event_type is new.event_type and known.handler == new.handler for known in self.registrations):
-            self._replace((*self.registrations, new))
-
-    def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
-        """Remove a registration, if there is one."""
-        self._replace(
-            tuple(
-                registration
-                for registration in self.registrations
-                if registration.event_type is not event_type or registration.handler != handler
-            )
-        )
-
-    def plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
-        """Return the plan for a class of events, cached until the next registration."""
-        known = event_type if not self.registrations else loaded(event_type)
-        plan = self.plans[event_type] = HandlerPlan.of(self.registrations, known)
-        return plan
-
-    def _replace(self, registrations: tuple[Registration, ...]) -> None:
-        self.registrations = registrations
-        self.plans = {}
-
-
 _H = TypeVar("_H", bound=UserHandler)
 
 _logger = redacted_logger("crewgraph.events")
@@ -201,7 +158,10 @@ class EventBus:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._scopes = [HandlerScope()]  # the process's own, then the open ones, the latest last
+        self._scopes: list[list[Registration]] = [[]]
+        """The process's own registrations, then those of the open blocks of `scoped_handlers`, the latest last."""
+        self._plans: dict[type[BaseEvent], HandlerPlan] = {}
+        """Those of the latest registrations; replaced when these change, so that an emitter needs no lock to read them."""
         self._pending = PendingWork()
 
     def on(self, event_type: type[BaseEvent]) -> Callable[[_H], _H]:
@@ -227,7 +187,8 @@ class EventBus:
         """Unregister a handler, in whatever scope it was registered; without a registration nothing happens."""
         with self._lock:
             for scope in self._scopes:
-                scope.remove(event_type, handler)
+                scope[:] = [item for item in scope if item.event_type is not event_type or item.handler != handler]
+            self._plans = {}
 
     @contextmanager
     def scoped_handlers(self) -> Generator[None]:
@@ -235,21 +196,21 @@ class EventBus:
 
         Scopes nest; of those that several threads have opened, the latest applies to all. They may be left in any order.
         """
-        scope = HandlerScope()
+        scope: list[Registration] = []
         with self._lock:
-            self._scopes.append(scope)
+            self._scopes, self._plans = [*self._scopes, scope], {}
         try:
             yield
         finally:
             with self._lock:
-                self._scopes.remove(scope)
+                self._scopes, self._plans = [other for other in self._scopes if other is not scope], {}
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
         """Whether a class of events has listeners; an event without listeners need not be created.
 
         A lazy reference to the class is loaded only if there are handlers that might be called with it.
         """
-        plan = self._scopes[-1].plans.get(event_type) or self._plan(event_type)
+        plan = self._plans.get(event_type) or self._plan(event_type)
         here = LISTENING.get()
         if plan.needs_event or here.sinks:
             return True
@@ -332,16 +293,21 @@ class EventBus:
         self._pending.after_fork()
 
     def _plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
-        scope = self._scopes[-1]
-        plan = scope.plans.get(event_type)
+        plan = self._plans.get(event_type)
         if plan is None:
             with self._lock:
-                plan = scope.plan(event_type)
+                registrations = self._scopes[-1]
+                known = loaded(event_type) if registrations else event_type
+                plan = self._plans[event_type] = HandlerPlan.of(registrations, known)
         return plan
 
-    def _add(self, registration: Registration) -> None:
+    def _add(self, new: Registration) -> None:
+        """Register a handler; one that is registered keeps its position."""
         with self._lock:
-            self._scopes[-1].add(registration)
+            known = self._scopes[-1]
+            if not any(item.event_type is new.event_type and item.handler == new.handler for item in known):
+                known.append(new)
+                self._plans = {}
 
 
 def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
