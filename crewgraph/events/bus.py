@@ -1,7 +1,7 @@
 """The event bus: delivers events from running code to registered handlers.
 
-A `HandlerScope` holds the registrations in force together, a `HandlerPlan` those of one class of events, and `EventBus` calls
-them. `BaseEventListener` is the base of listener classes.
+A `HandlerPlan` has the handlers of one class of events, and `EventBus` calls them. `BaseEventListener` is the base of listener
+classes.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, TypeVar
@@ -25,7 +24,6 @@ from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemit
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
-from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 Handler = Callable[[Any, Any], Any]
@@ -128,57 +126,6 @@ def _event_kind(event_type: type[BaseEvent]) -> object:
     return None if field is None else field.default
 
 
-class HandlerScope:
-    """The process's own registrations, or those made inside one `scoped_handlers`.
-
-    The registrations and the plans derived from them are replaced, never changed, so that an emitter needs no
-    lock to read them. Whoever writes holds the bus's lock.
-    """
-
-    registrations: tuple[Registration, ...]
-    """In order of registration."""
-
-    plans: dict[type[BaseEvent], HandlerPlan]
-    """The plans cached since the last registration."""
-
-    outer: "HandlerScope | None"
-    """The enclosing scope; None for the process's own."""
-
-    closed: bool
-    """Whether the block has been left."""
-
-    def __init__(self, outer: "HandlerScope | None" = None) -> None:
-        self.registrations = ()
-        self.plans = {}
-        self.outer = outer
-        self.closed = False
-
-    def add(self, new: Registration) -> None:
-        """Register a handler; one that is registered keeps its position."""
-        if not any(known.event_type is new.event_type and known.handler == new.handler for known in self.registrations):
-            self._replace((*self.registrations, new))
-
-    def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
-        """Remove a registration, if there is one."""
-        self._replace(
-            tuple(
-                registration
-                for registration in self.registrations
-                if registration.event_type is not event_type or registration.handler != handler
-            )
-        )
-
-    def plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
-        """Return the plan for a class of events, cached until the next registration."""
-        known = event_type if not self.registrations else loaded(event_type)
-        plan = self.plans[event_type] = HandlerPlan.of(self.registrations, known)
-        return plan
-
-    def _replace(self, registrations: tuple[Registration, ...]) -> None:
-        self.registrations = registrations
-        self.plans = {}
-
-
 _H = TypeVar("_H", bound=UserHandler)
 
 _logger = redacted_logger("crewgraph.events")
@@ -211,8 +158,10 @@ class EventBus:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._scopes = [HandlerScope()]  # the process's own, then the open ones, the latest last
-        self._scope: ContextVar[HandlerScope | None] = ContextVar("crewgraph_event_scope", default=None)
+        self._scopes: list[list[Registration]] = [[]]
+        """The process's own registrations, then those of the open blocks of `scoped_handlers`, the latest last."""
+        self._plans: dict[type[BaseEvent], HandlerPlan] = {}
+        """Those of the latest registrations; replaced when these change, so that an emitter needs no lock to read them."""
         self._pending = PendingWork()
 
     def on(self, event_type: type[BaseEvent]) -> Callable[[_H], _H]:
@@ -238,36 +187,30 @@ class EventBus:
         """Unregister a handler, in whatever scope it was registered; without a registration nothing happens."""
         with self._lock:
             for scope in self._scopes:
-                scope.remove(event_type, handler)
+                scope[:] = [item for item in scope if item.event_type is not event_type or item.handler != handler]
+            self._plans = {}
 
     @contextmanager
     def scoped_handlers(self) -> Generator[None]:
-        """Suspend all registrations for a block; inside, only those made inside apply.
+        """Suspend all registrations of the process for a block; inside, only those made inside apply.
 
-        Scopes nest, and several may be open at once in different threads or tasks: code in the context of a
-        scope (the block itself, and the threads and tasks that runs start from it) sees that scope. Code that
-        is in no scope's context (a bare thread, work started before) sees the scope opened last of those still
-        open, because a scope replaces the registrations of the whole process. Scopes may be left in any order.
+        Scopes nest; of those that several threads have opened, the latest applies to all. They may be left in any order.
         """
-        outer = self._own_scope()
-        scope = HandlerScope(outer)
+        scope: list[Registration] = []
         with self._lock:
-            self._scopes.append(scope)
+            self._scopes, self._plans = [*self._scopes, scope], {}
         try:
-            with scoped(self._scope, scope):
-                yield
+            yield
         finally:
             with self._lock:
-                scope.closed = True
-                self._scopes.remove(scope)
+                self._scopes, self._plans = [other for other in self._scopes if other is not scope], {}
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
         """Whether a class of events has listeners; an event without listeners need not be created.
 
         A lazy reference to the class is loaded only if there are handlers that might be called with it.
         """
-        scope = self._scopes[-1] if self._scope.get() is None else self._active()
-        plan = scope.plans.get(event_type) or self._plan(event_type)
+        plan = self._plans.get(event_type) or self._plan(event_type)
         here = LISTENING.get()
         if plan.needs_event or here.sinks:
             return True
@@ -349,26 +292,22 @@ class EventBus:
         self._lock = threading.RLock()
         self._pending.after_fork()
 
-    def _own_scope(self) -> HandlerScope | None:
-        scope = self._scope.get()
-        while scope is not None and scope.closed:  # the context was copied inside a block that has been left
-            scope = scope.outer
-        return scope
-
-    def _active(self) -> HandlerScope:
-        return self._own_scope() or self._scopes[-1]
-
     def _plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
-        scope = self._scopes[-1] if self._scope.get() is None else self._active()
-        plan = scope.plans.get(event_type)
+        plan = self._plans.get(event_type)
         if plan is None:
             with self._lock:
-                plan = scope.plan(event_type)
+                registrations = self._scopes[-1]
+                known = loaded(event_type) if registrations else event_type
+                plan = self._plans[event_type] = HandlerPlan.of(registrations, known)
         return plan
 
-    def _add(self, registration: Registration) -> None:
+    def _add(self, new: Registration) -> None:
+        """Register a handler; one that is registered keeps its position."""
         with self._lock:
-            self._active().add(registration)
+            known = self._scopes[-1]
+            if not any(item.event_type is new.event_type and item.handler == new.handler for item in known):
+                known.append(new)
+                self._plans = {}
 
 
 def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:

@@ -87,7 +87,8 @@ class _ChunkHandler(BaseCallbackHandler):
         if text := text_of(token):
             self.text(text, run_id)
         for tool_call_chunk in getattr(message, "tool_call_chunks", ()):
-            self._emit(tool_call_chunk.get("args") or "", self._merge_tool_call(run_id, tool_call_chunk))
+            fields = {"tool_call": self._merge_tool_call(run_id, tool_call_chunk), "call_type": "tool_call"}
+            self._emit(late.LLMStreamChunkEvent, tool_call_chunk.get("args") or "", **fields)
 
     def on_llm_end(self, response: object, *, run_id: UUID, **kwargs: object) -> None:
         self.finish(run_id)
@@ -111,7 +112,7 @@ class _ChunkHandler(BaseCallbackHandler):
             if is_reasoning:
                 self._emit_reasoning(piece)
             else:
-                self._emit(piece, None)
+                self._emit(late.LLMStreamChunkEvent, piece, call_type="llm_call")
 
     def _merge_tool_call(self, run_id: UUID, tool_call_chunk: PlainDict) -> Any:
         """Return the tool call so far; providers send its name and id with the first chunk only."""
@@ -134,26 +135,12 @@ class _ChunkHandler(BaseCallbackHandler):
 
     def _emit_reasoning(self, text: str) -> None:
         self.has_shown_reasoning = True
-        if crewai_event_bus.wants(late.LLMThinkingChunkEvent):
-            event = late.LLMThinkingChunkEvent(
-                from_agent=self._agent, from_task=self._task, chunk=text, call_id=self.call_id
-            )
+        self._emit(late.LLMThinkingChunkEvent, text)
+
+    def _emit(self, kind: Any, text: str, **fields: Any) -> None:
+        if crewai_event_bus.wants(kind):
+            event = kind(from_agent=self._agent, from_task=self._task, chunk=text, call_id=self.call_id, **fields)
             crewai_event_bus.emit(self._source, event)
-
-    def _emit(self, text: str, tool_call: Any) -> None:
-        if not crewai_event_bus.wants(late.LLMStreamChunkEvent):
-            return
-        from crewgraph.events.llm import LLMCallType
-
-        event = late.LLMStreamChunkEvent(
-            from_agent=self._agent,
-            from_task=self._task,
-            chunk=text,
-            tool_call=tool_call,
-            call_id=self.call_id,
-            call_type=LLMCallType.LLM_CALL if tool_call is None else LLMCallType.TOOL_CALL,
-        )
-        crewai_event_bus.emit(self._source, event)
 
 
 class StreamingChunkHandler(_ChunkHandler):
@@ -282,7 +269,6 @@ class _Asked:
                 self._emit(late.LLMThinkingChunkEvent, self._call_id, chunk=reasoning)
         self._model.count(reply.get("model", self._name), reply["usage"])
         if crewai_event_bus.wants(late.LLMCallCompletedEvent):
-            from crewgraph.events.llm import LLMCallType
 
             def completed(content: Content) -> None:
                 self._emit(
@@ -290,7 +276,7 @@ class _Asked:
                     self._call_id,
                     messages=openai_messages(self._messages),
                     response=openai_tool_calls(reply["tool_calls"]) or content,
-                    call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
+                    call_type="tool_call" if reply["tool_calls"] else "llm_call",
                     usage=dict(reply["usage"]) if reply["usage"] else None,
                     finish_reason=_first_text(metadata, _FINISH_REASONS),
                     response_id=_first_text(metadata, _RESPONSE_IDS),

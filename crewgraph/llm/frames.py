@@ -16,6 +16,7 @@ from crewgraph.events.stream_context import LISTENING
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.current_call import CALL, OngoingCall
 from crewgraph.llm.events import StreamingChunkHandler
+from crewgraph.overrides import override_of
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
@@ -51,6 +52,9 @@ def stream_frames(work: Callable[[], object]) -> Iterator[StreamFrame | Ended]:
 
 def call_frames(llm: Any, messages: Any, arguments: PlainDict) -> StreamSession[object]:
     """Stream one model call as frames; see `BaseLLM.stream_events`."""
+    if hasattr(llm, "adapter") and override_of(llm, "call") is None:  # an `LLM`, which reports its requests itself
+        accepted = accepted_arguments(llm, "call", arguments)
+        return StreamSession(sync_iterator=stream_frames(lambda: call(llm.call, messages, **accepted)))
     agent, task, call_id = arguments.get("from_agent"), arguments.get("from_task"), str(uuid4())
     fields: dict[str, Any] = {"from_agent": agent, "from_task": task, "model": llm.model, "call_id": call_id}
 

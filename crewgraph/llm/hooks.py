@@ -72,7 +72,15 @@ class HookedModel(ModelWrapper[Model]):
     ) -> Program[Reply]:
         original = openai_messages(messages)
         visible = deepcopy(original)
-        context = self._context(visible)
+        if self.in_agent:
+            rounds = sum(message["role"] == "assistant" for message in messages)
+            context = LLMCallHookContext(
+                HookExecutor(visible, self.llm, self.agent, self.task, self.crew, iterations=rounds)
+            )
+        else:
+            context = LLMCallHookContext(
+                messages=visible, llm=self.llm, agent=self.agent, task=self.task, crew=self.crew
+            )
         try:
             yield dispatching(_PRE, context, before_llm_call_reducer)
         except LegacyHookBlocked as aborted:
@@ -105,12 +113,6 @@ class HookedModel(ModelWrapper[Model]):
             kept, then = _hooked(messages, original, visible)
             reply["hooked"] = {"kept": kept, "then": then}
         return reply
-
-    def _context(self, visible: list[PlainDict]) -> LLMCallHookContext:
-        if not self.in_agent:
-            return LLMCallHookContext(messages=visible, llm=self.llm, agent=self.agent, task=self.task, crew=self.crew)
-        rounds = sum(message["role"] == "assistant" for message in visible)
-        return LLMCallHookContext(HookExecutor(visible, self.llm, self.agent, self.task, self.crew, iterations=rounds))
 
 
 def _hooked(

@@ -246,7 +246,10 @@ class ResponsesMixin:
         if self.api != "responses":
             return None
         configured = Responses(
-            tools=[_builtin_tool(tool) for tool in self.builtin_tools or ()],
+            tools=[
+                tool if is_mapping(tool) else BUILTIN_TOOLS.get(tool, {"type": tool})
+                for tool in self.builtin_tools or ()
+            ],
             initial_response_id=self.previous_response_id,
             chains=bool(self.auto_chain),
             chains_reasoning=bool(self.auto_chain_reasoning),
@@ -292,8 +295,3 @@ class ResponsesMixin:
         """Send no previous reasoning with the next request."""
         if self.responses:
             self.responses.reasoning = None
-
-
-def _builtin_tool(tool: Any) -> Mapping[str, object]:
-    """Return a built-in tool in the API's format, from its name or a dict."""
-    return tool if is_mapping(tool) else BUILTIN_TOOLS.get(tool, {"type": tool})

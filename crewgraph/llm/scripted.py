@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
 from threading import Lock
 from typing import Any, cast
 
@@ -172,11 +171,20 @@ class ScriptedLLM(BaseLLM):
         if isinstance(entry, (Exception, type)):
             raise entry
         uses = _scripted_uses(entry)
-        text = "\n".join(_protocol_text(use) for use in uses) if uses else cast("str", entry)
+        written = [(use, json.dumps(use.args, ensure_ascii=False)) for use in uses]
+        lines = (f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {args}" for use, args in written)
+        text = "\n".join(lines) if uses else cast("str", entry)
         counted = {"prompt_tokens": len(request.text.split()), "completion_tokens": len(text.split())}
         self._track_token_usage_internal(counted if self._usage is None else self._usage)
         if uses and self.native_tools:
-            return [_as_tool_call(use, f"call_{number}_{position}") for use, position in zip(uses, count())]
+            return [
+                {
+                    "id": f"call_{number}_{position}",
+                    "type": "function",
+                    "function": {"name": use.name, "arguments": args},
+                }
+                for position, (use, args) in enumerate(written)
+            ]
         if self.stream:
             for piece in re.findall(r"\s*\S+|\s+$", text):
                 self._emit_text(piece)
@@ -226,13 +234,3 @@ def _tool_use(entry: ToolUse | PlainMapping) -> ToolUse:
     if "name" not in entry:
         raise ModelError(f'A tool call in a script needs a name, {{"name": ..., "args": ...}}, not {entry!r}.')
     return ToolUse(entry["name"], entry.get("args", {}))
-
-
-def _protocol_text(use: ToolUse) -> str:
-    args = json.dumps(use.args, ensure_ascii=False)
-    return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {args}"
-
-
-def _as_tool_call(use: ToolUse, call_id: str) -> dict[str, object]:
-    function = {"name": use.name, "arguments": json.dumps(use.args, ensure_ascii=False)}
-    return {"id": call_id, "type": "function", "function": function}

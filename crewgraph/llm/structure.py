@@ -60,7 +60,8 @@ def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:
         try:  # validated as JSON, so that strict mode applies and errors mention objects and arrays
             return schema.model_validate_json(json.dumps(data), by_alias=True, by_name=True), ""
         except ValidationError as error:
-            problem = _faults(error)
+            faults = error.errors(include_url=False)[:8]
+            problem = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the whole'}: {fault_text(e)}" for e in faults)
         except RecursionError:
             problem = "it is nested too deeply"
     return None, problem
@@ -76,8 +77,3 @@ def _candidates(text: str) -> list[object]:
             candidates.append(embedded)
     lists = (found for found in candidates if is_list(found))
     return [*candidates, *(found[0] for found in lists if len(found) == 1)]
-
-
-def _faults(error: ValidationError) -> str:
-    parts = [f"{'.'.join(map(str, e['loc'])) or 'the whole'}: {fault_text(e)}" for e in error.errors(include_url=False)]
-    return "; ".join(parts[:8])

@@ -358,34 +358,6 @@ def test_a_scope_puts_earlier_handlers_aside_and_brings_them_back(bus: EventBus)
     assert received == ["inside", "innermost", "inside", "outside"]
 
 
-def test_scopes_of_two_threads_do_not_disturb_each_other(bus: EventBus):
-    received: list[str] = []
-    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("outside"))
-    both_in, first_out = threading.Barrier(2), threading.Event()
-
-    def first() -> None:
-        with bus.scoped_handlers():
-            both_in.wait()
-            bus.register_handler(TaskFailedEvent, lambda source, _: received.append(f"first hears {source}"))
-            bus.emit("first", FAILED)
-        first_out.set()
-
-    def second() -> None:
-        with bus.scoped_handlers():
-            both_in.wait()
-            bus.register_handler(TaskFailedEvent, lambda source, _: received.append(f"second hears {source}"))
-            first_out.wait()
-            bus.emit("second", FAILED)
-
-    threads = [threading.Thread(target=first), threading.Thread(target=second)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    bus.emit(None, FAILED)
-    assert received == ["first hears first", "second hears second", "outside"]
-
-
 # Listeners
 
 

@@ -4,8 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from servers.openai_api import OpenAIServer
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import RunError
 from crewgraph.flow import Flow, start
 
@@ -71,4 +72,16 @@ def test_a_request_to_a_model_is_told_piece_by_piece():
         ("llm_call_started", ""), ("llm_stream_chunk", "one"), ("llm_stream_chunk", " two"),
         ("llm_call_completed", ""),
     ]  # fmt: skip
+    assert session.result == "one two"
+
+
+def test_a_request_of_an_llm_is_reported_once():
+    with OpenAIServer(["one two"]) as server:
+        session = LLM("openai/gpt-4o", base_url=server.url, api_key="key").stream_events("How?")
+        assert [(frame.type, frame.content) for frame in session] == [
+            ("llm_call_started", ""),
+            ("llm_stream_chunk", "one"),
+            ("llm_stream_chunk", " two"),
+            ("llm_call_completed", ""),
+        ]
     assert session.result == "one two"

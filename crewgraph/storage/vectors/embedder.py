@@ -95,7 +95,9 @@ def identity_of(embedder: Any) -> str:
     if isinstance(embedder, MethodType):
         return f"{identity_of(embedder.__self__)}.{embedder.__name__}"
     named = embedder if hasattr(embedder, "__qualname__") else embedder.__class__
-    return f"{_module_name(named.__module__)}.{named.__qualname__}" + _identity_suffix(_identity_attributes(embedder))
+    words = () if named is embedder else _IDENTITY_ATTRIBUTES
+    attributes: dict[str, object] = {word: getattr(embedder, word, None) for word in words}
+    return f"{_module_name(named.__module__)}.{named.__qualname__}" + _identity_suffix(attributes)
 
 
 def _module_name(name: str | None) -> str:
@@ -104,14 +106,6 @@ def _module_name(name: str | None) -> str:
         return name or ""
     file = getattr(sys.modules["__main__"], "__file__", None)
     return name if file is None else Path(file).stem
-
-
-def _identity_attributes(embedder: object) -> dict[str, object]:
-    return (
-        {}
-        if hasattr(embedder, "__qualname__")
-        else {word: getattr(embedder, word, None) for word in _IDENTITY_ATTRIBUTES}
-    )
 
 
 def _identity_suffix(values: dict[str, object]) -> str:

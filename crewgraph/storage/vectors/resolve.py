@@ -124,9 +124,7 @@ def _named_embedder(source: Embeddings, origin: object, name: str | None) -> Nam
         return NamedEmbedder(source, name or source.name, origin)
     identity = name or identity_of(source.function if isinstance(source, FunctionEmbeddings) else source)
     checked = CheckedEmbeddings(source, identity)
-    return NamedEmbedder(checked, lambda: f"custom/{identity}/{_size(checked)}", origin)
-
-
-def _size(embeddings: CheckedEmbeddings) -> int:
-    """The length of vectors; if nothing was embedded yet, a word is."""
-    return embeddings.size or len(embeddings.embed_query("size"))
+    # The length of vectors; if nothing was embedded yet, a word is.
+    return NamedEmbedder(
+        checked, lambda: f"custom/{identity}/{checked.size or len(checked.embed_query('size'))}", origin
+    )
