@@ -24,25 +24,34 @@ def ids(names: Iterable[int]) -> Ids:
 
 
 class Indexes(RuleBasedStateMachine):
-    @initialize()
-    def begin(self):
-        self.index = GrowingIndex(DIMS)
+    @initialize(exact_up_to=st.sampled_from([4, 1000]))
+    def begin(self, exact_up_to: int):
+        self.index = GrowingIndex(DIMS, exact_up_to=exact_up_to)
         self.there: dict[int, Rows] = {}
 
     @rule(given=st.lists(st.tuples(IDS, ROW), max_size=12))
     def add(self, given: list[tuple[int, Rows]]):
         added = dict(given)
         self.index.add(ids(added), np.array([*added.values()], np.float32).reshape(-1, DIMS))
+        self.index.fit()
         self.there.update(added)
 
     @rule(given=st.lists(IDS, max_size=30))
     def remove(self, given: list[int]):
         gone = [self.there.pop(name, None) for name in given]
         assert self.index.remove(ids(given)) == sum(one is not None for one in gone)
+        self.index.fit()
 
     @rule(query=ROW, k=st.integers(0, 80))
     def search(self, query: Rows, k: int):
-        self.compare(self.index.search(query, k), cosines(self.there, query), k)
+        matches, there = self.index.search(query, k), cosines(self.there, query)
+        if self.index.is_exact:
+            self.compare(matches, there, k)
+            return
+        names, scores = matches[0].tolist(), matches[1].tolist()
+        assert scores == pytest.approx([there[name] for name in names], abs=1e-5)
+        assert scores == sorted(scores, reverse=True)
+        assert len(set(names)) == len(names) == min(k, len(there))
 
     @rule(query=ROW, k=st.integers(0, 12), allowed=st.lists(IDS, max_size=40))
     def search_among(self, query: Rows, k: int, allowed: list[int]):

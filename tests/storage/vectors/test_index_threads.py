@@ -34,7 +34,7 @@ def beside(*work: Callable[[], None]) -> None:
 
 def test_while_it_grows_all_that_was_added_is_found_by_all_threads():
     rows = clustered(6000)
-    index = GrowingIndex(32)
+    index = GrowingIndex(32, exact_up_to=300)
     added, over = 0, threading.Event()
 
     def write() -> None:
@@ -42,6 +42,7 @@ def test_while_it_grows_all_that_was_added_is_found_by_all_threads():
         try:
             for begin in range(0, 6000, 40):
                 index.add(np.arange(begin, begin + 40), rows[begin : begin + 40])
+                index.fit()
                 added = begin + 40
         finally:
             over.set()
@@ -57,12 +58,13 @@ def test_while_it_grows_all_that_was_added_is_found_by_all_threads():
                 assert scores[0] == pytest.approx(1, abs=1e-5), "the vector itself"
 
     beside(write, *(lambda seed=seed: read(seed) for seed in range(3)))
+    assert not index.is_exact
     assert len(index) == 6000
 
 
 def test_what_is_replaced_and_removed_while_others_look_stays_so():
     rows, others = clustered(3000), clustered(3000, seed=9)
-    index = GrowingIndex(32)
+    index = GrowingIndex(32, exact_up_to=100)
 
     def write() -> None:
         for begin in range(0, 3000, 100):
@@ -70,6 +72,7 @@ def test_what_is_replaced_and_removed_while_others_look_stays_so():
             index.add(names, rows[names])
             index.add(names[::2], others[names[::2]])
             index.remove(names[::5])
+            index.fit()
 
     def look() -> None:
         for _ in range(50):
@@ -92,7 +95,7 @@ import numpy as np
 from crewgraph.storage.vectors.index import GrowingIndex
 warnings.simplefilter("ignore", DeprecationWarning)  # forks of processes with threads
 rows = np.random.default_rng(1).standard_normal((30_000, 32))
-index = GrowingIndex(32)
+index = GrowingIndex(32, exact_up_to=500)
 index.add(np.arange(1_000), rows[:1_000])
 over = threading.Event()
 
