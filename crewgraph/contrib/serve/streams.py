@@ -126,15 +126,10 @@ class EventWriter:
             ]
             before, self._number = self._number, self._number + len(part)
             await self._write(rows)
-            if self._number // _BATCH_SIZE > before // _BATCH_SIZE:
-                await self._trim()
-
-    async def _trim(self) -> None:
-        """Delete the oldest events if there are too many."""
-        last = self._number - MAX_STORED_EVENTS
-        if last > 0:
-            async with self._connections.connection() as connection:
-                await connection.execute(_TRIM, {"run": self._run_id, "last": last})
+            last = self._number - MAX_STORED_EVENTS
+            if last > 0 and self._number // _BATCH_SIZE > before // _BATCH_SIZE:  # the oldest events are too many
+                async with self._connections.connection() as connection:
+                    await connection.execute(_TRIM, {"run": self._run_id, "last": last})
 
     async def _write(self, rows: list[tuple[int, str | None, str]], end: str = "") -> None:
         numbers, events, data = zip(*rows, strict=True)
