@@ -229,7 +229,7 @@ class StoredEvents:
             for row in await self._ask(_OUTCOME):
                 self._end(row)
             if not self.is_over and not self._feed.is_closed:
-                await _is_set(changed)
+                await _was_notified(changed)
 
     async def read(self, after: int = 0) -> AsyncIterator[tuple[int, Event] | None]:
         position = after
@@ -242,7 +242,7 @@ class StoredEvents:
                     return
                 position = row["number"]
                 yield position, Event(row["event"], row["data"])
-            if not rows and not self._feed.is_closed and not await _is_set(changed):
+            if not rows and not self._feed.is_closed and not await _was_notified(changed):
                 yield None
 
     def _end(self, row: Any) -> None:
@@ -259,7 +259,7 @@ class StoredEvents:
         return []
 
 
-async def _is_set(changed: asyncio.Event) -> bool:
+async def _was_notified(changed: asyncio.Event) -> bool:
     """Wait for a notification; return False on timeout."""
     with suppress(TimeoutError):
         async with asyncio.timeout(HEARTBEAT):
