@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pydantic import BaseModel, ConfigDict, SecretBytes, SecretStr
 from pydantic_core import to_json
 
-from crewgraph.tracebacks import show_users_frames
+from crewgraph.tracebacks import led_to, show_users_frames
 
 REDACTED = "***"
 """The replacement for a secret."""
@@ -252,12 +252,7 @@ class SecretRedactor:
 
 def redact_error(error: BaseException, redactor: SecretRedactor) -> None:
     """Replace the secrets in the texts of an error, and of those that led to it, whoever shows or stores it later."""
-    errors, seen = [error], set[int]()
-    while errors:
-        one = errors.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
+    for one in led_to(error):
         one.args = redactor.redact_data(one.args)
         if isinstance(one, OSError):
             one.strerror = redactor.redact_data(one.strerror)
@@ -265,9 +260,6 @@ def redact_error(error: BaseException, redactor: SecretRedactor) -> None:
         fields.update(
             (name, shown) for name, value in fields.items() if (shown := redactor.redact_data(value)) != value
         )
-        errors += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
-        if isinstance(one, BaseExceptionGroup):
-            errors += cast("Sequence[BaseException]", one.exceptions)
 
 
 class _RedactingFilter(logging.Filter):

@@ -99,7 +99,7 @@ def shorten_tracebacks(error: BaseException) -> None:
     if os.environ.get("CREWGRAPH_TRACEBACK") == "full":
         return
     handlers = _signal_handlers()
-    for one in _chain(error):
+    for one in led_to(error):
         one.__traceback__ = keep_frames(one.__traceback__, lambda it: _is_users(it) or it.tb_frame.f_code in handlers)
         drop_graph_notes(one)
 
@@ -152,7 +152,8 @@ def _signal_handlers() -> set[object]:
     return handlers
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def led_to(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, and those that led to it."""
     seen, waiting = set[int](), [error]
     while waiting:
         one = waiting.pop()

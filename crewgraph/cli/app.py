@@ -125,14 +125,9 @@ class _App(typer.Typer):
             sys.exit(1)
         except Exception as error:  # noqa: BLE001 - the command ends with it
             if not (isinstance(error, OSError) and report_lost_output(after_error=True)):
-                _print_traceback(error)
+                show_users_frames(error)
+                print_text("".join(traceback.format_exception(error)).rstrip("\n"), err=True)
             sys.exit(1)
-
-
-def _print_traceback(error: Exception) -> None:
-    """Print a traceback of the user's code, with the control characters escaped that an error may bring from a model."""
-    show_users_frames(error)
-    print_text("".join(traceback.format_exception(error)).rstrip("\n"), err=True)
 
 
 app = _App(

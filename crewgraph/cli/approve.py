@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -58,7 +57,9 @@ def approve(
 
     Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.
     """
-    reply = _Answer(yes, no, answer)
+    given = [one for one in (yes or None, no, answer) if one is not None]
+    if len(given) > 1:
+        raise typer.BadParameter("--yes, --no and --answer exclude each other; pass one of them.")
     saver = _open_database(database)
     if thread is None:
         _list_pending(saver)
@@ -67,9 +68,9 @@ def approve(
     questions = run.questions()
     for item in questions:
         print_text(f"{_question_text(item)}\n")
-    if reply.is_given:
+    if given:
         selected = _select_question(questions, question)
-        result = run.resume({selected.id: reply.to(selected)})
+        result = run.resume({selected.id: _answer_to(selected, yes, no) if answer is None else answer})
     elif has_terminal():
         result = run.resume(run.answers(questions))
     else:
@@ -105,38 +106,20 @@ def resume(
         raise typer.Exit(EXIT_PENDING)
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """The answer given on the command line."""
+def _answer_to(question: _AnyQuestion, yes: bool, no: str | None) -> object:
+    """Return `--yes` or `--no` in the form that a question expects.
 
-    yes: bool
-    no: str | None
-    answer: str | None
-
-    def __post_init__(self) -> None:
-        if self.yes + (self.no is not None) + (self.answer is not None) > 1:
-            raise typer.BadParameter("--yes, --no and --answer exclude each other; pass one of them.")
-
-    @property
-    def is_given(self) -> bool:
-        return self.yes or self.no is not None or self.answer is not None
-
-    def to(self, question: _AnyQuestion) -> object:
-        """Return the answer in the form that a question expects.
-
-        Raises:
-            typer.BadParameter: `--no` without a text rejects an output, which needs feedback.
-        """
-        kind = _question_kind(question)
-        if self.answer is not None:
-            return self.answer
-        if self.yes:
-            return True if kind in ("feedback", "approval") else "yes"
-        if kind == "approval":
-            return {"approved": False, "reason": self.no}
-        if kind == "feedback" and not (self.no or "").strip():
-            raise typer.BadParameter("--no needs a text that says what to change in the output.")
-        return self.no or "no"
+    Raises:
+        typer.BadParameter: `--no` without a text rejects an output, which needs feedback.
+    """
+    posed = question if isinstance(question, CrewQuestion) else CrewQuestion.from_plain(question.id, question.output)
+    if yes:
+        return True if posed.kind in ("feedback", "approval") else "yes"
+    if posed.kind == "approval":
+        return {"approved": False, "reason": no}
+    if posed.kind == "feedback" and not (no or "").strip():
+        raise typer.BadParameter("--no needs a text that says what to change in the output.")
+    return no or "no"
 
 
 class _PendingRun:
@@ -210,12 +193,6 @@ def _select_question(questions: list[_AnyQuestion], question_id: str | None) -> 
             return question
     ids = ", ".join(f"`{question.id}`" for question in questions)
     raise typer.BadParameter(f"several questions are pending: pass --question with one of {ids}")
-
-
-def _question_kind(question: _AnyQuestion) -> str:
-    if isinstance(question, CrewQuestion):
-        return question.kind
-    return CrewQuestion.from_plain(question.id, question.output).kind
 
 
 def _question_text(question: _AnyQuestion) -> str:

@@ -3,7 +3,7 @@
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -37,21 +37,16 @@ def read_inputs(options: list[str] | None) -> dict[str, object]:
     inputs: PlainDict = {}
     for option in options or []:
         if option.lstrip().startswith("{"):
-            inputs |= _parse_object(option)
+            try:
+                inputs |= json.loads(option)
+            except ValueError as error:
+                raise RunError(f"the inputs `{option}` are not valid JSON: {error}") from error
             continue
         name, equals, value = option.partition("=")
         if not equals or not name.strip():
             raise RunError(f"invalid input `{option}`: expected `name=value` or a JSON object")
         inputs[name.strip()] = value
     return inputs
-
-
-def _parse_object(text: str) -> dict[str, object]:
-    try:
-        value: object = json.loads(text)
-    except ValueError as error:
-        raise RunError(f"the inputs `{text}` are not valid JSON: {error}") from error
-    return cast("PlainDict", value)  # the text starts with a brace
 
 
 def _inputs_of(crew: Crew, options: list[str] | None, script: str, *arguments: object) -> dict[str, object]:

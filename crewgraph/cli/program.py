@@ -22,7 +22,7 @@ def traced_from(file: str, hook: _Hook) -> _Hook:
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         error.with_traceback(_frames_below(file, trace))
         for shown in _displayed_errors(error):
-            shown.with_traceback(keep_frames(shown.__traceback__, _is_shown))
+            shown.with_traceback(keep_frames(shown.__traceback__, lambda it: _package(it) != "crewgraph_compat"))
         hook(kind, error, error.__traceback__)
 
     return show
@@ -46,10 +46,6 @@ def _frames_below(file: str, trace: TracebackType | None) -> TracebackType | Non
     while below is not None and _package(below) == "importlib":
         below = below.tb_next
     return below
-
-
-def _is_shown(trace: TracebackType) -> bool:
-    return _package(trace) != "crewgraph_compat"
 
 
 def _package(trace: TracebackType) -> str:

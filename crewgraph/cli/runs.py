@@ -1,6 +1,5 @@
 """Commands that work on stored runs: `crewgraph runs`, `diff`, `log-tasks-outputs`, `replay` and `where`."""
 
-import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
@@ -322,8 +321,5 @@ def where() -> None:
     with closing(
         Database(str(database), synchronous="NORMAL", timeout=_BUSY_TIMEOUT, schema=schema.CHECKPOINT_SCHEMA)
     ) as opened:
-        print_text(f"threads   {opened.read(_count_threads)}")
-
-
-def _count_threads(connection: sqlite3.Connection) -> int:
-    return connection.execute("SELECT COUNT(DISTINCT thread) FROM lineages").fetchone()[0]
+        count = "SELECT COUNT(DISTINCT thread) FROM lineages"
+        print_text(f"threads   {opened.read(lambda connection: connection.execute(count).fetchone()[0])}")

@@ -11,7 +11,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -62,7 +62,8 @@ def load_target(target: str | None, *, is_run: bool = True, graphs: bool = False
         RunError: The target cannot be found, or is neither a crew nor a flow.
     """
     with nullcontext() if is_run else definitions_only(Path.cwd()):
-        path, value = _build(target, is_run=is_run)
+        path, imported = _import_target(target, None, is_run=is_run)
+        value = _crew_of(_built(path, imported))
         is_graph = hasattr(value, "get_graph") or hasattr(value, "add_node")
         return value if graphs and is_graph else _crew_or_flow(path, value)
 
@@ -77,11 +78,10 @@ def load_factory(target: str | None) -> Any:
         RunError: The target cannot be found, or gives neither a crew nor a flow.
     """
     path, imported = _import_target(target, None)
-    value: Any = _built(path, imported)
-    if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
-        return lambda: cast("Any", _built(path, imported)).crew()
-    _crew_or_flow(path, value)
-    return imported
+    value = _built(path, imported)
+    crew = _crew_of(value)
+    _crew_or_flow(path, crew)
+    return imported if crew is value else lambda: _crew_of(_built(path, imported))
 
 
 def _crew_or_flow(path: str, value: Any) -> "Crew | Flow[Any]":
@@ -99,7 +99,8 @@ def load_crew_target(target: str | None) -> Crew:
     Raises:
         RunError: The target cannot be found, or is not a crew.
     """
-    path, value = _build(target, "crew")
+    path, imported = _import_target(target, "crew")
+    value = _crew_of(_built(path, imported))
     if not isinstance(value, Crew):
         raise RunError(
             f"`{path}` is {value!r:.80}, which is not a crew; {_TARGET_FORMAT} of a `Crew`, a `@CrewBase` class or a function "
@@ -108,16 +109,13 @@ def load_crew_target(target: str | None) -> Crew:
     return value
 
 
-def _build(target: str | None, kind: str | None = None, *, is_run: bool = True) -> tuple[str, object]:
-    """Import the target and call it if it is a class or a function; a `@CrewBase` object gives its crew."""
-    path, imported = _import_target(target, kind, is_run=is_run)
-    value: Any = _built(path, imported)
-    if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
-        value = value.crew()
-    return path, cast("Any", value)
+def _crew_of(value: Any) -> Any:
+    """Return the crew of a `@CrewBase` object; anything else as it is."""
+    build: Any = None if isinstance(value, (Crew, Flow)) else getattr(value, "crew", None)
+    return build() if callable(build) else value
 
 
-def _built(path: str, imported: object) -> object:
+def _built(path: str, imported: object) -> Any:
     """Return an object, or the result of calling a class or function."""
     if not inspect.isclass(imported) and not inspect.isroutine(imported):
         return imported

@@ -28,7 +28,7 @@ from crewgraph.project.roles import (
     project_cache,
     resolve_awaitable,
 )
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 from crewgraph.scoped import scoped
 from crewgraph.text import suggestion
 
@@ -200,13 +200,7 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
         raise DefinitionError(
             f"{label}:{line}: invalid YAML: the file contains a control character; remove it"
         ) from error
-    entries = {
-        name: ConfigSection(cast(PlainDict, values), name=name, place=label, lines=lines.get(name))
-        if isinstance(values, dict)
-        else values
-        for name, values in data.items()
-    }
-    return entries, {name: of_keys[""] for name, of_keys in lines.items()}
+    return _sections(data, label, lines), {name: of_keys[""] for name, of_keys in lines.items()}
 
 
 def _read_text(path: Path, label: str) -> str:
@@ -221,7 +215,7 @@ def _read_text(path: Path, label: str) -> str:
 
 def _entry_lines(root: yaml.Node | None, label: str) -> dict[str, dict[str, int]]:
     """Return the lines of each entry's keys; the key "" has the line of the entry itself."""
-    if root is None or _is_empty(root):
+    if root is None or root.tag == "tag:yaml.org,2002:null":
         return {}
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a text"
@@ -266,10 +260,6 @@ def _below(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.SequenceNode):
         return cast(list[yaml.Node], node.value)
     return [part for pair in _pairs(node) for part in pair]
-
-
-def _is_empty(root: yaml.Node) -> bool:
-    return isinstance(root, yaml.ScalarNode) and root.tag == "tag:yaml.org,2002:null"
 
 
 def _yaml_faults(node: yaml.Node, label: str, seen: set[int], depth: int = 0) -> Iterator[Fault]:
@@ -468,7 +458,7 @@ class ConfigurationAttribute:
             return Configuration({}, project, kind, f"{missing}: it")
         if source is not None and not isinstance(source, Mapping):
             raise DefinitionError(f"{place} is {source!r:.60}; set it to the path of a YAML file or to a dict")
-        entries = _sections(cast("PlainMapping", source or {}), place)
+        entries = _sections(cast("PlainMapping", source or {}), place, {})
         _validate(cls, entries, {}, kind, place)
         return Configuration(entries, project, kind, place)
 
@@ -492,11 +482,9 @@ def load_configurations(project: object) -> None:
             attribute.__get__(project, type(project))
 
 
-def _sections(entries: Mapping[str, object], place: str) -> dict[str, object]:
+def _sections(entries: PlainMapping, place: str, lines: Mapping[str, dict[str, int]]) -> PlainDict:
     return {
-        name: ConfigSection(cast(PlainMapping, values), name=name, place=place)
-        if isinstance(values, Mapping)
-        else values
+        name: ConfigSection(values, name=name, place=place, lines=lines.get(name)) if is_mapping(values) else values
         for name, values in entries.items()
     }
 

@@ -100,7 +100,12 @@ def memoize(method: Callable[P, R]) -> Callable[P, R]:
     def cached(*args: P.args, **kwargs: P.kwargs) -> Any:
         is_method = in_class and bool(args) and hasattr(args[0], "__dict__")
         if is_method and inspect.isfunction(args[0]):
-            raise DefinitionError(_shadowed_message(method.__name__, args[0].__qualname__))
+            name = method.__name__
+            raise DefinitionError(
+                f"`@{name}` on `{args[0].__qualname__}` is the method `{name}` defined earlier in the class, not the decorator. "
+                f"Move the method `{name}` to the end of the class, or import the decorator under another name: "
+                f"`from crewgraph.project import {name} as {name}_method`."
+            )
         results = project_cache(args[0]) if is_method else results_of_function
         key = (cached, _hashable(args[is_method:]), _hashable(kwargs))
         with shortened():
@@ -126,14 +131,6 @@ def _hashable(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return (type(value).__name__, *map(_hashable, cast("Sequence[Any]", value)))  # pyright: ignore[reportUnknownArgumentType]
     return value
-
-
-def _shadowed_message(name: str, decorated: str) -> str:
-    return (
-        f"`@{name}` on `{decorated}` is the method `{name}` defined earlier in the class, not the decorator. Move the "
-        f"method `{name}` to the end of the class, or import the decorator under another name: "
-        f"`from crewgraph.project import {name} as {name}_method`."
-    )
 
 
 def class_directory(cls: type, file: str | None = None) -> Path:

@@ -155,11 +155,12 @@ class ModelRecording:
         replace_file(self.path, text + "\n")
 
     def _key(self, call: PlainDict) -> str:
-        messages = [{**message, "content": self._normalized(message["content"])} for message in call["messages"]]
+        contents = [message["content"] for message in call["messages"]]
+        normalized = [self._normalize(content) if isinstance(content, str) else content for content in contents]
+        messages = [
+            {**message, "content": content} for message, content in zip(call["messages"], normalized, strict=True)
+        ]
         return json.dumps([call["model"], messages, call["tools"], call["stop"]], sort_keys=True)
-
-    def _normalized(self, content: Any) -> Any:
-        return self._normalize(content) if isinstance(content, str) else content
 
     def _mismatch(self, data: PlainDict) -> str:
         where = f"{self.path} has no reply left for this request to `{data['model']}`"

@@ -1,8 +1,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import processes
 import pytest
@@ -36,3 +38,27 @@ def python(tmp_path: Path) -> Python:
         )
 
     return run
+
+
+@contextmanager
+def at_terminal(folder: Path, *arguments: str, shows: bool = False, **env: str) -> "Generator[tuple[Any, int]]":
+    """Run a command of crewgraph whose input is a pseudo-terminal; yield its process and the other end of the terminal.
+
+    With `shows`, the terminal takes its outputs, too.
+    """
+    terminal, child_end = os.openpty()
+    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    output = child_end if shows else subprocess.PIPE
+    try:
+        with processes.Popen(
+            [sys.executable, "-m", "crewgraph", *arguments],
+            cwd=folder,
+            stdin=child_end,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "PYTHONPATH": path, **env},
+        ) as process:
+            os.close(child_end)
+            yield process, terminal
+    finally:
+        os.close(terminal)

@@ -5,9 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import processes
 import pytest
-from cli.conftest import ROOT, Python
+from cli.conftest import Python, at_terminal
 
 OFFICE = """
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
@@ -140,17 +139,10 @@ def test_a_crew_in_a_flow_is_answered_through_the_flow(office: Python):
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(("what", "typed"), [("office", b"yes\n\n"), ("post", b"yes\n")])
 def test_at_a_terminal_the_questions_are_asked_there(office: Python, tmp_path: Path, what: str, typed: bytes):
-    import pty
-
     flow_id = office("office.py", what, "t").stdout.split()[-1]
     thread, target = ("t", "office.py:office") if what == "office" else (flow_id, "office.py:Post")
-    terminal, child_end = pty.openpty()
-    command = [sys.executable, "-m", "crewgraph", "approve", thread, "--target", target]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "compat")])}
-    with processes.Popen(command, cwd=tmp_path, env=env, stdin=child_end, stdout=subprocess.PIPE, text=True) as process:
+    with at_terminal(tmp_path, "approve", thread, "--target", target) as (process, terminal):
         os.write(terminal, typed)
-        printed = process.communicate(timeout=250)[0]
-    os.close(terminal)
-    os.close(child_end)
+        printed = process.communicate(timeout=250)[0].decode()
     assert process.returncode == 0
     assert printed.endswith("first\n" if what == "office" else "sent a letter\n")

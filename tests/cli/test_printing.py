@@ -5,11 +5,12 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import processes
 import pytest
-from cli.conftest import ROOT, Python
+from cli.conftest import ROOT, Python, at_terminal
 
 from crewgraph.text import json_text, printable, printable_line
 
@@ -124,29 +125,16 @@ def test_the_outputs_of_runs_are_shown_escaped_and_are_exact_as_json(wild: Pytho
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are Unix's")
 def test_a_terminal_gets_no_control_character_but_those_of_columns_and_colors(wild: Python, tmp_path: Path) -> None:
-    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     for arguments in (("runs",), ("log-tasks-outputs", "b"), ("diff", f"a {WILD}", "b"), ("approve",)):
-        master, slave = os.openpty()
-        program = processes.Popen(
-            [sys.executable, "-m", "crewgraph", *arguments],
-            cwd=tmp_path,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**os.environ, "PYTHONPATH": path, "TERM": "xterm", "PYTHONUTF8": "1", "COLUMNS": "300"},
-        )
-        os.close(slave)
-        shown = b""
-        while True:
-            try:
-                part = os.read(master, 1 << 16)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            shown += part
-        os.close(master)
-        assert program.wait(60) == 0, shown
+        with at_terminal(tmp_path, *arguments, shows=True, TERM="xterm", PYTHONUTF8="1", COLUMNS="300") as (
+            program,
+            terminal,
+        ):
+            shown = b""
+            with suppress(OSError):  # the other end is closed
+                while part := os.read(terminal, 1 << 16):
+                    shown += part
+            assert program.wait(60) == 0, shown
         text = re.sub(r"\x1b\[[\d;]*m", "", shown.decode())  # rich's colors
         assert not RAW.search(text.replace("\r\n", "\n")), (arguments, text)
         assert "\\x1b]0;owned" in text or arguments == ("runs",), (arguments, text)
@@ -206,22 +194,11 @@ def test_a_text_is_shown_with_its_lines_and_letters() -> None:
 @pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 1)])
 def test_eject_asks_at_a_terminal_before_it_imports(tmp_path: Path, answer: str, code: int) -> None:
     (tmp_path / "loud.py").write_text("from pathlib import Path\n\nPath('imported').touch()\ncrew = None\n", "utf-8")
-    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
-    master, slave = os.openpty()
-    with processes.Popen(
-        [sys.executable, "-m", "crewgraph", "eject", "loud.py:crew"],
-        cwd=tmp_path,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env={**os.environ, "PYTHONPATH": path},
-    ) as program:
-        os.close(slave)
+    with at_terminal(tmp_path, "eject", "loud.py:crew", shows=True) as (program, terminal):
         shown = b""
         while b"Import it?" not in shown:
-            shown += os.read(master, 1 << 16)
+            shown += os.read(terminal, 1 << 16)
         assert not (tmp_path / "imported").exists()
-        os.write(master, f"{answer}\n".encode())
+        os.write(terminal, f"{answer}\n".encode())
         assert program.wait(60) == code
-    os.close(master)
     assert (tmp_path / "imported").exists() == (answer == "y")

@@ -9,9 +9,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import processes
 import pytest
-from cli.conftest import ROOT, Python
+from cli.conftest import Python, at_terminal
 
 _TEAM = """
 import json
@@ -43,34 +42,14 @@ def test_a_crew_is_tested(python: Python):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
-    terminal, child_end = os.openpty()
-    options = ["-n", "1", "-f", "x.pkl", "--target", "team.py:crew", "--inputs", '{"word": "hello"}']
-    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
-    with processes.Popen(
-        [sys.executable, "-m", "crewgraph", "train", *options],
-        cwd=tmp_path,
-        stdin=child_end,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
-    ) as process:
+    options = ("-n", "1", "-f", "x.pkl", "--target", "team.py:crew", "--inputs", '{"word": "hello"}')
+    with at_terminal(tmp_path, "train", *options) as (process, terminal):
         os.write(terminal, b"louder\n")
-        printed, errors = process.communicate(timeout=250)
-    os.close(terminal)
-    os.close(child_end)
+        printed, errors = (text.decode() for text in process.communicate(timeout=250))
     assert "hello" in printed and "training saved to x.json" in printed
     assert "x.json" in errors
     saved = json.loads((tmp_path / "x.json").read_text())
     assert saved["training"]["feedback"][0]["human_feedback"] == "louder"
-
-
-def test_feedback_is_read_from_a_pipe(python: Python, tmp_path: Path):
-    command = ("-m", "crewgraph", "train", "-n", "2", "-f", "x.json", "--target", "team.py:crew", "-i", "word=hello")
-    ran = python(*command, stdin="louder\nfaster\n")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    saved = json.loads((tmp_path / "x.json").read_text())
-    assert [item["human_feedback"] for item in saved["training"]["feedback"]] == ["louder", "faster"]
 
 
 def test_a_pipe_with_too_few_lines_ends_a_training_which_continues_with_its_file(python: Python, tmp_path: Path):
@@ -88,29 +67,8 @@ def test_a_pipe_with_too_few_lines_ends_a_training_which_continues_with_its_file
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(("ends", "code"), [("Ctrl-C", 130), ("Ctrl-D", 1)])
 def test_a_training_that_is_left_says_how_to_continue(tmp_path: Path, ends: str, code: int):
-    terminal, child_end = os.openpty()
-    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
-    with processes.Popen(
-        [
-            sys.executable,
-            "-m",
-            "crewgraph",
-            "train",
-            "-n",
-            "1",
-            "-f",
-            "x.json",
-            "--target",
-            "team.py:crew",
-            "-i",
-            "word=a",
-        ],
-        cwd=tmp_path,
-        stdin=child_end,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-    ) as process:
+    options = ("-n", "1", "-f", "x.json", "--target", "team.py:crew", "-i", "word=a")
+    with at_terminal(tmp_path, "train", *options) as (process, terminal):
         assert process.stdout is not None
         shown = b""
         while b"> " not in shown:
@@ -124,8 +82,6 @@ def test_a_training_that_is_left_says_how_to_continue(tmp_path: Path, ends: str,
         else:
             os.write(terminal, b"\x04")
         _, errors = process.communicate(timeout=250)
-    os.close(terminal)
-    os.close(child_end)
     assert process.returncode == code and b"Traceback" not in errors
     assert b"resume" not in errors  # the rounds are the training's, which continues with its file
     assert errors.decode().splitlines()[-1] == (

@@ -73,6 +73,7 @@ def test_runs_that_wait_behind_another_one_are_taken_up_in_their_order(server: O
     server.let("two")
     server.start()
     assert [_ended(client, thread, run) for run in (first, *later)] == ["success"] * 3
+    assert server.notes.count("posting one") == 3  # what was recorded is not done again
     made = [one["metadata"]["run_id"] for one in reversed(client.threads.get_history(thread, limit=100))]
     assert list(dict.fromkeys(made)) == [first, *later]
 

@@ -283,30 +283,6 @@ def test_a_new_run_takes_the_place_of_the_one_before(ours: Served, strategy: Any
         assert {step["metadata"]["graph_id"] for step in steps} == {"desk"}
 
 
-def test_a_run_that_a_killed_server_leaves_is_finished_by_the_next_one(tmp_path: Path):
-    with our_server(tmp_path, SERVED_SECONDS="0.5") as first:
-        client = Client(first, asynchronous=False, is_ours=True)
-        thread = client.thread()
-        runs = [
-            client("runs.create", thread, name, input=given)
-            for name, given in (("slow", {"name": "n"}), ("desk", TOPIC))
-        ]
-        wait_until(lambda: "n second" in first.notes)
-        first.process.kill()
-        first.process.wait(60)
-    with our_server(tmp_path) as second:
-        client = Client(second, asynchronous=False, is_ours=True)
-        for run in runs:
-            client("runs.join", thread, run["run_id"])
-        assert [client("runs.get", thread, run["run_id"])["status"] for run in runs] == ["success", "success"]
-        assert second.notes == [
-            "n first",
-            "n second",
-            "n second",
-        ]  # what was under way is done again, what was recorded is not
-        assert client("threads.get_state", thread)["values"]["tell"]["raw"] == "rain it is"
-
-
 def test_a_server_that_is_told_to_end_leaves_its_runs_after_what_is_under_way(tmp_path: Path):
     with our_server(tmp_path, SERVED_SECONDS="0.5") as first:
         client = Client(first, asynchronous=False, is_ours=True)

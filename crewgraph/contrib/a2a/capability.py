@@ -63,12 +63,19 @@ class RemoteAgentsCapability(Capability):
         remotes = self._remotes
         if not remotes:
             return []
-        cards: list[dict[str, object]] = yield Together([self._card(remote) for remote in remotes])
+        cards: list[dict[str, object]] = yield Together(
+            [
+                Call(
+                    function=_fetch_card,
+                    args=(remote, self.agent),
+                    name=remote.endpoint,
+                    kind="the card of",
+                    about=[remote.endpoint],
+                )
+                for remote in remotes
+            ]
+        )
         return [*remote_tools(remotes, cards, taken, book)]
-
-    def _card(self, remote: A2AClientConfig) -> Call:
-        address = remote.endpoint
-        return Call(function=_fetch_card, args=(remote, self.agent), name=address, kind="the card of", about=[address])
 
     def adapt_tool(self, tool: EventTool, book: Book) -> EventTool:
         source = tool.tool.tool.source

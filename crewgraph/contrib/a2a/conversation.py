@@ -23,6 +23,7 @@ from crewgraph.events.a2a import (
     A2AEventBase,
     A2AMessageSentEvent,
     A2AResponseReceivedEvent,
+    EventFields,
     emit_a2a_event,
 )
 from crewgraph.prompts.book import Book
@@ -86,7 +87,10 @@ class BoundRemoteAgent(EventTool):
             return {"ok": False, "result": self.book.error("too_many_turns", most=str(max_turns))}
         fields = {**self.source.event_fields(self.agent, self.task), "turn_number": turn, "is_multiturn": turn > 1}
         fields["context_id"] = conversation.last["context_id"] if conversation.last else None
-        yield Notify(partial(self._emit_started, text, fields, turn == 1))
+        started = {**fields, "agent_card": self.source.card}
+        if turn == 1:
+            yield Notify(partial(self._emit, A2AConversationStartedEvent, started))
+        yield Notify(partial(self._emit, A2ADelegationStartedEvent, started, task_description=text))
         answer = yield from self._send_and_wait(text, conversation, fields)
         if answer["state"] != "lost" or conversation.last is None:
             conversation.last = answer
@@ -97,7 +101,7 @@ class BoundRemoteAgent(EventTool):
 
     def _send_and_wait(self, text: str, conversation: _Conversation, fields: dict[str, Any]) -> Body[RemoteAnswer]:
         remote, card = self.source.remote, self.source.card
-        message_id: str = yield Call(function=_new_id, name="message", kind="a name for the", about=text)
+        message_id: str = yield Call(function=lambda: uuid4().hex, name="message", kind="a name for the", about=text)
         message = self.source.message(text, message_id, conversation.last, conversation.history)
         conversation.history.append(message)
         ids = [remote.endpoint, message_id]
@@ -141,12 +145,6 @@ class BoundRemoteAgent(EventTool):
             return {"ok": True, "result": question}
         return {"ok": False, "result": self.book.error("remote_agent_failed", name=name, state=state, error=text)}
 
-    def _emit_started(self, text: str, fields: dict[str, Any], first: bool) -> None:
-        card = {"agent_card": self.source.card}
-        if first:
-            self._emit(A2AConversationStartedEvent, fields, **card)
-        self._emit(A2ADelegationStartedEvent, fields, task_description=text, **card)
-
     def _emit_finished(self, answer: RemoteAnswer, fields: dict[str, Any], turn: int, done: Done) -> None:
         error = None if done["ok"] else str(done["result"])
         fields = {**fields, "context_id": answer["context_id"], "agent_card": self.source.card, "error": error}
@@ -164,10 +162,6 @@ class BoundRemoteAgent(EventTool):
             status = "completed" if done["ok"] else "failed"
             self._emit(A2AConversationCompletedEvent, fields, status=status, final_result=result, total_turns=turn)
 
-    def _emit(self, event: type[A2AEventBase], fields: dict[str, object], **more: object) -> None:
+    def _emit(self, event: type[A2AEventBase], fields: EventFields, **more: object) -> None:
         if not is_replayed():
             emit_a2a_event(self.agent, event, fields, **more)
-
-
-def _new_id() -> str:
-    return uuid4().hex

@@ -14,8 +14,6 @@ from crewgraph.schema import PlainDict
 _MAX_RECORDED_SIZE = 20_000_000
 """Maximum size in bytes of a file without a path, which the run's record contains."""
 
-_CHUNK_SIZE = 1 << 20
-
 
 def record_files(files: Mapping[str, BaseFile]) -> dict[str, FileRecord]:
     """Read files and return their records: path and digest of local files, the contents of others.
@@ -35,7 +33,9 @@ def _file_record(name: str, file: BaseFile) -> FileRecord:
         if record["type"] == BINARY and isinstance(file, ImageFile):
             record["type"] = "image/*"
     elif isinstance(source, FilePath):
-        record["size"], record["digest"] = _size_and_digest(source.path)
+        with source.path.open("rb") as opened:
+            record["digest"] = hashlib.file_digest(opened, "sha256").hexdigest()
+            record["size"] = opened.tell()
         record["path"] = str(source.path.absolute())
     else:
         data = file.read()
@@ -47,15 +47,6 @@ def _file_record(name: str, file: BaseFile) -> FileRecord:
         record["size"], record["digest"] = len(data), hashlib.sha256(data).hexdigest()
         record["data"] = base64.b64encode(data).decode()
     return record
-
-
-def _size_and_digest(path: Path) -> tuple[int, str]:
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_SIZE):
-            digest.update(chunk)
-            size += len(chunk)
-    return size, digest.hexdigest()
 
 
 def content_of(record: FileRecord) -> bytes:
@@ -94,17 +85,12 @@ def expand(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _expand_message(message: Message) -> Message:
-    parts = _parts(message)
-    if not any(map(is_file_mark, parts)):
+    parts: Any = message["content"]
+    if isinstance(parts, str) or not any(map(is_file_mark, parts)):
         return message
     expanded = message.copy()
     expanded["content"] = [_block(part["name"], part["file"]) if is_file_mark(part) else part for part in parts]
     return expanded
-
-
-def _parts(message: Message) -> Sequence[Any]:
-    content = message["content"]
-    return content if isinstance(content, list) else ()
 
 
 def _block(name: str, record: FileRecord) -> PlainDict:

@@ -310,7 +310,7 @@ class Server:
             ("POST", f"{thread}/copy", self._copy_thread, None),
             ("GET", f"{thread}/state", self._get_state, None),
             ("POST", f"{thread}/state", self._update_state, StateUpdate),
-            ("POST", f"{thread}/state/checkpoint", self._get_state_at, StateQuery),
+            ("POST", f"{thread}/state/checkpoint", self._get_state, StateQuery),
             ("GET", f"{thread}/state/{{checkpoint_id}}", self._get_state, None),
             ("POST", f"{thread}/commands", self._command, Command),
             ("POST", f"{thread}/stream/events", self._thread_events, EventFilter),
@@ -506,14 +506,8 @@ class Server:
         await self._records.threads.put(copied)
         return await self._shown_thread(copied)
 
-    async def _get_state(self, request: Request) -> object:
-        checkpoint_id = request.path_params.get("checkpoint_id")
-        return await self._answer_state(request, {"checkpoint_id": checkpoint_id} if checkpoint_id else None)
-
-    async def _get_state_at(self, request: Request, body: StateQuery) -> object:
-        return await self._answer_state(request, body.checkpoint)
-
-    async def _answer_state(self, request: Request, checkpoint: PlainMapping | None) -> PlainDict:
+    async def _get_state(self, request: Request, body: StateQuery | None = None) -> object:
+        checkpoint = {"checkpoint_id": request.path_params.get("checkpoint_id")} if body is None else body.checkpoint
         snapshot = await self._snapshot(await self._thread(request), checkpoint)
         if snapshot is None:
             return {"values": {}, "next": [], "tasks": [], "metadata": {}, "checkpoint": None, "interrupts": []}

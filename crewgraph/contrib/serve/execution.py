@@ -118,7 +118,10 @@ class RunExecution:
             await self._stream(graph, run, events, claim)
             await events.flush()
             values: Any = events.values
-            interrupted = isinstance(values, dict) and "__interrupt__" in values or await _is_stopped(graph, run)
+            interrupted = isinstance(values, dict) and "__interrupt__" in values
+            if not interrupted:
+                state = await graph.aget_state({"configurable": {"thread_id": run.thread_id}})
+                interrupted = bool(state.next)
         except ExitRequested as exit_request:
             await self.fail(run, events, exit_request.error)
             return
@@ -199,11 +202,6 @@ class RunExecution:
             await self._saver.adelete_thread(run.thread_id)
             await self._records.threads.delete(run.thread_id)
             await self._records.runs.delete(run.run_id)
-
-
-async def _is_stopped(graph: Any, run: RunRecord) -> bool:
-    state = await graph.aget_state({"configurable": {"thread_id": run.thread_id}})
-    return bool(state.next)
 
 
 async def execute_run(

@@ -86,19 +86,16 @@ class QueuedRuns:
     @asynccontextmanager
     async def door(self, thread_id: str) -> AsyncGenerator[None]:
         async with self._doors.setdefault(thread_id, asyncio.Lock()):
-            claim = await self._door_of_all(thread_id)
+            claim: ThreadClaim | None = None
+            while claim is None:
+                try:  # other servers open the same door
+                    claim = await in_thread(claim_keeper(self._saver).claim, f"crewgraph serve thread {thread_id}")
+                except ThreadBusy:
+                    await asyncio.sleep(_START_RETRY_DELAY)
             try:
                 yield
             finally:
                 claim.close()
-
-    async def _door_of_all(self, thread_id: str) -> ThreadClaim:
-        """Claim the right to start a run on a thread, shared with other servers."""
-        while True:
-            try:
-                return await in_thread(claim_keeper(self._saver).claim, f"crewgraph serve thread {thread_id}")
-            except ThreadBusy:
-                await asyncio.sleep(_START_RETRY_DELAY)
 
     async def start(self, run: RunRecord, delay: float = 0) -> StoredEvents:
         try:

@@ -126,15 +126,10 @@ class EventWriter:
             ]
             before, self._number = self._number, self._number + len(part)
             await self._write(rows)
-            if self._number // _BATCH_SIZE > before // _BATCH_SIZE:
-                await self._trim()
-
-    async def _trim(self) -> None:
-        """Delete the oldest events if there are too many."""
-        last = self._number - MAX_STORED_EVENTS
-        if last > 0:
-            async with self._connections.connection() as connection:
-                await connection.execute(_TRIM, {"run": self._run_id, "last": last})
+            last = self._number - MAX_STORED_EVENTS
+            if last > 0 and self._number // _BATCH_SIZE > before // _BATCH_SIZE:  # the oldest events are too many
+                async with self._connections.connection() as connection:
+                    await connection.execute(_TRIM, {"run": self._run_id, "last": last})
 
     async def _write(self, rows: list[tuple[int, str | None, str]], end: str = "") -> None:
         numbers, events, data = zip(*rows, strict=True)
@@ -234,7 +229,7 @@ class StoredEvents:
             for row in await self._ask(_OUTCOME):
                 self._end(row)
             if not self.is_over and not self._feed.is_closed:
-                await _is_set(changed)
+                await _was_notified(changed)
 
     async def read(self, after: int = 0) -> AsyncIterator[tuple[int, Event] | None]:
         position = after
@@ -247,7 +242,7 @@ class StoredEvents:
                     return
                 position = row["number"]
                 yield position, Event(row["event"], row["data"])
-            if not rows and not self._feed.is_closed and not await _is_set(changed):
+            if not rows and not self._feed.is_closed and not await _was_notified(changed):
                 yield None
 
     def _end(self, row: Any) -> None:
@@ -264,7 +259,7 @@ class StoredEvents:
         return []
 
 
-async def _is_set(changed: asyncio.Event) -> bool:
+async def _was_notified(changed: asyncio.Event) -> bool:
     """Wait for a notification; return False on timeout."""
     with suppress(TimeoutError):
         async with asyncio.timeout(HEARTBEAT):

@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import AsyncIterator, Sequence
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from enum import Enum
 from typing import Any, NamedTuple, cast
@@ -61,8 +61,12 @@ def plain_json(value: Any) -> Any:
         return {str(name): plain_json(one) for name, one in value.items() if not str(name).startswith(PRIVATE_KEY)}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain_json(one) for one in cast("Sequence[Any]", value)]
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, (date, UUID, Decimal)):
+        return str(value)
     fields = _fields_of(value)
-    return _plain_leaf(value) if fields is None else plain_json(fields)
+    return repr(value) if fields is None else plain_json(fields)
 
 
 def _fields_of(value: Any) -> PlainMapping | None:
@@ -78,12 +82,6 @@ def _fields_of(value: Any) -> PlainMapping | None:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return None
-
-
-def _plain_leaf(value: object) -> str:
-    if isinstance(value, (datetime, date, UUID, Enum, Decimal)):
-        return str(value.value if isinstance(value, Enum) else value)
-    return repr(value)
 
 
 def error_of(error: BaseException) -> PlainDict:

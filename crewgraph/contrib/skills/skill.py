@@ -62,12 +62,9 @@ class SkillFrontmatter(BaseModel):
         if not is_object(values):
             return values
         return {
-            key: (value.split() if isinstance(value, str) else value) if key in _TOOL_KEYS else value
+            key: value.split() if key in ("allowed-tools", "allowed_tools") and isinstance(value, str) else value
             for key, value in values.items()
         }
-
-
-_TOOL_KEYS = ("allowed-tools", "allowed_tools")
 
 
 class Skill(BaseModel):
