@@ -55,12 +55,12 @@ class HookedModel(ModelWrapper[Model]):
     ) -> Program[Reply]:
         request = _Request(self, messages)
         with request.raise_if_blocked():
-            yield dispatching(_PRE, request.context, before_llm_call_reducer)
+            yield from dispatching(_PRE, request.context, before_llm_call_reducer)
         config, ends = reporting_later(config)
         reply: Reply = yield asking(self.model, request.hooked_messages(), tools, stop, config)
         with request.reporting(reply, ends):
             if request.is_answered(reply):
-                yield dispatching(_POST, request.context, after_llm_call_reducer)
+                yield from dispatching(_POST, request.context, after_llm_call_reducer)
         return request.hooked_reply(reply)
 
     @property
