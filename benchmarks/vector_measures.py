@@ -24,10 +24,7 @@ def _contender(name: str, *words: str, environment: Environment = OWN, cases: Se
 
 
 _HAND = _contender("faiss (flat) and SQLite by hand", "benchmarks.peers.vectors_by_hand")
-_OURS = (
-    _contender("crewgraph, `FaissStore`", "benchmarks.peers.vectors_of_crewgraph", "store"),
-    _contender("crewgraph, its index alone", "benchmarks.peers.vectors_of_crewgraph", "index"),
-)
+_OURS = (_contender("crewgraph, `FaissStore`", "benchmarks.peers.vectors_of_crewgraph", "store"),)
 
 VECTOR_MEASURES: tuple[Measure, ...] = (
     Measure(
@@ -52,7 +49,7 @@ VECTOR_MEASURES: tuple[Measure, ...] = (
             ),
         ),
         goal="a save at most 0.15 ms; a search at most 0.6 ms at 10,000 and 10 ms at 100,000 with a recall of 97 %; "
-        "100,000 are open within 1 s.",
+        "100,000 are open within 2 s.",
     ),
     Measure(
         name="vectors_million",
@@ -60,7 +57,7 @@ VECTOR_MEASURES: tuple[Measure, ...] = (
         figures=_FIGURES,
         cases={"1,000,000 entries": "1000000"},
         contenders=(_HAND, *_OURS),
-        goal="a search at most 100 ms with a recall of 97 %; open within 5 s; memory at most 1.6 times the vectors.",
+        goal="a search at most 100 ms with a recall of 97 %; open within 20 s; memory at most 1.6 times the vectors.",
     ),
 )
 """All measures of vectors."""

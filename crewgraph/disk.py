@@ -4,9 +4,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 _MAX_NAME = 240  # bytes of a name that its temporary file bears: names have at most 255
 
@@ -42,7 +40,7 @@ def private_file(path: str | Path) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, PRIVATE))
 
 
-def replace_file(path: str | Path, data: str | bytes | Callable[[BinaryIO], object], *, mode: int = 0o666) -> None:
+def replace_file(path: str | Path, data: str | bytes, *, mode: int = 0o666) -> None:
     """Replace a file atomically, or create it: after an error or a crash it holds its old content or the new one.
 
     A file that exists keeps its permissions, and a symbolic link its target. Text is written as UTF-8. What cannot be
@@ -50,7 +48,7 @@ def replace_file(path: str | Path, data: str | bytes | Callable[[BinaryIO], obje
 
     Args:
         path: the file; its folder exists.
-        data: the new content, or what writes it to the open file.
+        data: the new content.
         mode: the permissions of a file that does not exist yet, less the process's umask.
 
     Raises:
@@ -58,32 +56,27 @@ def replace_file(path: str | Path, data: str | bytes | Callable[[BinaryIO], obje
     """
     given = Path(path)
     content = data.encode() if isinstance(data, str) else data
-
-    def write(file: BinaryIO) -> object:
-        return file.write(content) if isinstance(content, bytes) else content(file)
-
     try:
         if not given.exists():
-            _replace(given.resolve(), write, mode)
+            _replace(given.resolve(), content, mode)
             return
         if given.is_file():
             os.close(os.open(given, os.O_WRONLY))  # what must not be written must not be replaced either
             if os.access(given.resolve().parent, os.W_OK):
-                _replace(given.resolve(), write, stat.S_IMODE(given.stat().st_mode), exactly=True)
+                _replace(given.resolve(), content, stat.S_IMODE(given.stat().st_mode), exactly=True)
                 return
-        with given.open("wb") as file:
-            write(file)
+        given.write_bytes(content)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(given)) from error
 
 
-def _replace(target: Path, write: Callable[[BinaryIO], object], mode: int, *, exactly: bool = False) -> None:
+def _replace(target: Path, content: bytes, mode: int, *, exactly: bool = False) -> None:
     name = os.fsdecode(os.fsencode(target.name)[:_MAX_NAME])
     temporary = target.with_name(f".{name}.{os.urandom(4).hex()}")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(handle, "wb") as file:
-            write(file)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         if exactly:  # whatever the umask

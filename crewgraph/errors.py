@@ -12,8 +12,7 @@ CrewgraphError
 ├── ExpressionError      an expression of a declared flow cannot be parsed or evaluated (also ValueError)
 ├── VectorInvalid        a vector or its id cannot be indexed (also ValueError)
 ├── StorageError         stored data cannot be read or written (also RuntimeError)
-│   ├── OtherFormat      stored data has a format that this version does not read
-│   └── TornIndex        the file of a vector index is damaged or of another kind
+│   └── OtherFormat      stored data has a format that this version does not read
 └── RunError             a run failed (also RuntimeError)
     ├── DefinitionChanged  a stored run continues with something that the crew or flow no longer has
     ├── MissingThread    a graph with a checkpointer is used without a thread id (also ValueError)
@@ -161,10 +160,6 @@ class StorageError(CrewgraphError, RuntimeError):
 
 class OtherFormat(StorageError):
     """Stored data has a format that this version of crewgraph does not read; it is left as it is."""
-
-
-class TornIndex(StorageError):
-    """The file of a vector index is truncated, damaged, of another kind or for other vectors; it can be rebuilt."""
 
 
 class RunError(CrewgraphError, RuntimeError):

@@ -20,10 +20,11 @@ EXTENSIONS: Final[dict[str, str]] = {
     "skills.read": "crewgraph.contrib.skills.discovery:merged_skills",
     "middleware.check": "crewgraph.contrib.middleware.checks:check_middleware",
     "middleware.loop": "crewgraph.contrib.middleware.loop:middleware_loop",
-    "conversations": "crewgraph.contrib.conversations.conversation:Conversation",
+    "conversations": "crewgraph.contrib.conversations.conversation",
     "conversations.crew": "crewgraph.contrib.conversations.crew_chat:CrewChat",
     "conversations.crew_terminal": "crewgraph.contrib.conversations.crew_chat:chat_at_terminal",
     "conversations.history": "crewgraph.contrib.conversations.crew_chat:with_history",
+    "conversations.messages": "crewgraph.contrib.conversations.messages",
     "conversations.methods": "crewgraph.contrib.conversations.state:conversation_methods",
     "conversations.state": "crewgraph.contrib.conversations.state:ConversationState",
     "conversations.turns": "crewgraph.contrib.conversations.messages:TURNS",
@@ -34,17 +35,18 @@ EXTENSIONS: Final[dict[str, str]] = {
     "queue.worker": "crewgraph.contrib.queue.worker:QueueWorker",
     "snapshots.agent_kickoff": "crewgraph.contrib.snapshots.recording:agent_kickoff",
     "snapshots.config": "crewgraph.contrib.snapshots.config:CheckpointConfig",
-    "snapshots.crew_observer": "crewgraph.contrib.snapshots.recording:CrewRecording",
-    "snapshots.flow_observer": "crewgraph.contrib.snapshots.recording:FlowRecording",
+    "snapshots.crew_observer": "crewgraph.contrib.snapshots.recording:record_crew",
+    "snapshots.flow_observer": "crewgraph.contrib.snapshots.recording:record_flow",
     "snapshots.restore": "crewgraph.contrib.snapshots.restore:restore",
     "snapshots.restore_into": "crewgraph.contrib.snapshots.restore:restore_into",
     "snapshots.saver": "crewgraph.contrib.snapshots.recording:run_saver",
 }
-"""The location of each extension by name: "module:attribute"."""
+"""The location of each extension by name: "module:attribute", or "module"."""
 
 
 @cache
 def extension(name: str) -> Any:
     """Import an extension by its name in `EXTENSIONS`."""
     module, _, attribute = EXTENSIONS[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    found = importlib.import_module(module)
+    return getattr(found, attribute) if attribute else found

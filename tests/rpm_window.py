@@ -1,6 +1,6 @@
 """A window of `RPMController` that records when requests were made."""
 
-from crewgraph.llm.rate_limit import LoopWaiter, RPMController, Waiter, Window
+from crewgraph.llm.rate_limit import RPMController, Waiter, Window
 
 __all__ = ["RecordingWindow", "record_requests"]
 
@@ -12,7 +12,7 @@ class RecordingWindow(Window):
         super().__init__()
         self.seen: list[float] = []
 
-    def record(self, waiter: Waiter | LoopWaiter) -> None:
+    def record(self, waiter: Waiter) -> None:
         with self._lock:
             super().record(waiter)
             self.seen.append(self._sent[-1])

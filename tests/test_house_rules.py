@@ -35,7 +35,7 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
     "crewgraph/knowledge/files.py",  # whatever a reader of files raises is reported with the file's name
     "crewgraph/contrib/conversations/crew_chat.py",  # shown to the user, and the conversation continues
-    "crewgraph/contrib/conversations/routes.py",  # a model that fails is logged, and the fallback route is taken
+    "crewgraph/contrib/conversations/conversation.py",  # a model that fails is logged, and the fallback route is taken
     "crewgraph/runtime/run_tool.py",  # raised again once the parallel calls have ended
     "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is logged, and the text is saved unchanged
@@ -118,10 +118,9 @@ KEPT_CONTEXT_VALUES = {
     "crewgraph/compiler/task/briefing.py",  # of the context of one effect
     "crewgraph/llm/current_call.py",  # of the context of one effect
     "crewgraph/compiler/agent/memory_calls.py",  # of the context of one effect
-    "crewgraph/core/tracing.py",  # of a context that it makes
     "crewgraph/core/loops/bridge.py",  # of a context that it makes
+    "crewgraph/core/current.py",  # of a context that it makes
     "crewgraph/events/background.py",  # of a task that it starts
-    "crewgraph/events/bus.py",  # `set_runtime_state` and its like are for the user's own context
     "crewgraph/events/stream_context.py",  # returns the token to the user
     "crewgraph/compiler/agent/human_review.py",  # returns the token to the user
     "crewgraph/definitions/task/task.py",  # for the user's own context

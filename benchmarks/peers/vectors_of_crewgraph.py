@@ -10,7 +10,6 @@ from langgraph.store.base import PutOp
 from benchmarks.peers.clustered_vectors import DIMS, NEAREST, Clustered
 from benchmarks.peers.vector_benchmark import main
 from crewgraph.storage.store import FaissStore
-from crewgraph.storage.vectors.index import GrowingIndex
 
 _PIECE = 5_000
 
@@ -55,26 +54,5 @@ class Store:
         self._store.close()
 
 
-class Index:
-    def __init__(self, data: Clustered) -> None:
-        self._index = GrowingIndex(DIMS)
-        try:
-            self._index.load("index.db")
-        except FileNotFoundError:
-            return
-
-    def fill(self, rows: Any) -> None:
-        self._index.add(range(len(rows)), rows)
-
-    def save(self, number: int, row: Any) -> None:
-        self._index.add([number], row[None])
-
-    def search(self, row: Any) -> Sequence[int]:
-        return self._index.search(row, NEAREST)[0].tolist()
-
-    def close(self) -> None:
-        self._index.save("index.db")
-
-
 if __name__ == "__main__":
-    main({"store": Store, "index": Index}[sys.argv[1]], int(sys.argv[2]), "open" in sys.argv)
+    main(Store, int(sys.argv[2]), "open" in sys.argv)

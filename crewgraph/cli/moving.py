@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from crewgraph.cli.output import print_error, print_json, print_line, print_source, print_text
+from crewgraph.cli.output import AsJson, print_error, print_json, print_line, print_source, print_text
 from crewgraph.cli.target import load_target, project_target
 from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.disk import replace_file
@@ -29,7 +29,7 @@ def check(
             help="The directory of the project, or a single file. By default this directory.", show_default=False
         ),
     ] = Path(),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 also if features need attention.")] = False,
     everything: Annotated[
         bool,

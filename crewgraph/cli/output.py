@@ -9,12 +9,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, TextIO
 
 import typer
 
 from crewgraph.errors import RunError
 from crewgraph.text import json_text, printable, printable_line
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+"""The `--json` option."""
 
 EXIT_PENDING = 3
 """Exit code of a run that still waits, or waits again, for an answer."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from crewgraph.cli.output import print_json, print_line, print_table, print_text
+from crewgraph.cli.output import AsJson, print_json, print_line, print_table, print_text
 from crewgraph.cli.target import load_factory
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
@@ -128,7 +128,7 @@ def jobs(
             "--cancel", help="The thread id of a job to cancel; can be given several times.", show_default=False
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     queue: _QueueAddress = None,
 ) -> None:
     """List, retry or cancel the jobs of a queue.

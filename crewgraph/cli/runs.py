@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from crewgraph.cli.crews import Inputs, read_inputs
-from crewgraph.cli.output import EXIT_PENDING, print_fields, print_json, print_line, print_table, print_text
+from crewgraph.cli.output import EXIT_PENDING, AsJson, print_fields, print_json, print_line, print_table, print_text
 from crewgraph.cli.target import CrewTarget, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter
@@ -81,7 +81,7 @@ def runs(
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many runs to list at most.")] = 20,
     inside: Annotated[bool, typer.Option("--inside", help="Also list runs that methods of flows started.")] = False,
     everywhere: Annotated[bool, typer.Option("--all", help="Also list runs of other projects.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     database: DatabaseFile = None,
 ) -> None:
     """List the stored runs of this directory's project, the last updated first.
@@ -128,7 +128,7 @@ def diff(
     a: Annotated[str, typer.Argument(help="The thread id of the first run.", show_default=False)],
     b: Annotated[str, typer.Argument(help="The thread id of the second run.", show_default=False)],
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if the runs differ.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     database: DatabaseFile = None,
 ) -> None:
     """Compare two runs of a crew, task by task.
@@ -204,7 +204,7 @@ _TASK_FIELDS = ("id", "key")
 
 def log_tasks_outputs(
     thread: Thread = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     database: DatabaseFile = None,
 ) -> None:
     """Show the task outputs of a crew's run.
@@ -299,8 +299,6 @@ def replay(
 
 
 _BUSY_TIMEOUT = 5  # seconds
-_UNIT_FACTOR = 1024
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def where() -> None:
@@ -312,7 +310,12 @@ def where() -> None:
     if not database.is_file():
         print_text("          does not exist yet; it is created when the first run is stored")
         return
-    print_text(f"size      {_human_size(_disk_usage(database))}")
+    from rich.filesize import decimal
+
+    files = (
+        database.with_name(f"{database.name}{ending}") for ending in ("", "-wal", "-shm")
+    )  # all that SQLite writes
+    print_text(f"size      {decimal(sum(path.stat().st_size for path in files if path.exists()))}")
     from crewgraph.storage.checkpoints import schema
     from crewgraph.storage.database import Database
 
@@ -324,16 +327,3 @@ def where() -> None:
 
 def _count_threads(connection: sqlite3.Connection) -> int:
     return connection.execute("SELECT COUNT(DISTINCT thread) FROM lineages").fetchone()[0]
-
-
-def _disk_usage(database: Path) -> int:
-    """Return the size in bytes of a database, including SQLite's `-wal` and `-shm` files."""
-    files = (database.with_name(f"{database.name}{ending}") for ending in ("", "-wal", "-shm"))
-    return sum(path.stat().st_size for path in files if path.exists())
-
-
-def _human_size(size: float) -> str:
-    unit = 0
-    while size >= _UNIT_FACTOR and unit < len(_UNITS) - 1:
-        size, unit = size / _UNIT_FACTOR, unit + 1
-    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size:.0f} {_UNITS[0]}"

@@ -14,6 +14,7 @@ from crewgraph.disk import private_file
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
 from crewgraph.extras import require
+from crewgraph.schema import PlainDict
 from crewgraph.settings import storage_dir
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -115,9 +116,15 @@ def serve(
     targets = [load_target(name, graphs=True) for name in target or [None]]
     opened = _opened(database) if postgres is None else extension("serve.postgres")(postgres)
     with nullcontext() if queue is None else extension("queue")(queue) as jobs:
-        asyncio.run(
-            _serve(uvicorn, targets, host, port, token, no_token, allow_origin or [], concurrency, grace, opened, jobs)
-        )
+        options = {
+            "queue": jobs,
+            "token": token,
+            "hosts": ["*"] if no_token else None,
+            "allow_origins": allow_origin or (),
+            "concurrency": concurrency,
+            "grace": grace,
+        }
+        asyncio.run(_serve(uvicorn, host, port, targets, opened, options))
 
 
 @asynccontextmanager
@@ -136,36 +143,21 @@ async def _opened(database: Path | None) -> AsyncGenerator[tuple[Any, Any]]:
 
 async def _serve(
     uvicorn: Any,
-    targets: list[Any],
     host: str,
     port: int,
-    token: str | None,
-    no_token: bool,
-    allow_origin: list[str],
-    concurrency: int,
-    grace: float,
+    targets: list[Any],
     opened: AbstractAsyncContextManager[tuple[Any, Any]],
-    jobs: Any,
+    options: PlainDict,
 ) -> None:
     async with opened as (saver, store):
-        app = extension("serve.app")(
-            targets,
-            checkpointer=saver,
-            store=store,
-            queue=jobs,
-            token=token,
-            hosts=["*"] if no_token else None,
-            allow_origins=allow_origin,
-            concurrency=concurrency,
-            grace=grace,
-        )
+        app = extension("serve.app")(targets, checkpointer=saver, store=store, **options)
         await asyncio.to_thread(app.state.claim)
         config = uvicorn.Config(
             app,
             host=host,
             port=port,
             log_level="warning",
-            timeout_graceful_shutdown=max(int(grace), 1),
+            timeout_graceful_shutdown=max(int(options["grace"]), 1),
             lifespan="on",
             **extension("serve.limits"),
         )
@@ -176,7 +168,9 @@ async def _serve(
         if server.started:
             for listening in server.servers[0].sockets[:1]:  # none, if it was told to stop meanwhile
                 at = listening.getsockname()
-                print_line(f"serving on http://{at[0]}:{at[1]}" + ("" if token else ", without a token"), err=True)
+                print_line(
+                    f"serving on http://{at[0]}:{at[1]}" + ("" if options["token"] else ", without a token"), err=True
+                )
                 print_line(f"serving {', '.join(app.state.names)}; see /openapi.json", err=True)
             while not server.should_exit and not running.done():
                 await asyncio.sleep(0.05)

@@ -7,10 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from crewgraph.compiler.agent.binding import AgentBinding, may_have_executor
-from crewgraph.compiler.agent.capabilities import capabilities_of
-from crewgraph.compiler.agent.runner import event_tools
-from crewgraph.core.protocols import Model
+from crewgraph.compiler.agent.binding import AgentBinding, capabilities_of
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition, agents_of
 from crewgraph.definitions.crew.process import Process
@@ -18,28 +15,6 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 from crewgraph.llm.resolve import as_model
 from crewgraph.overrides import override_of
-
-
-def check_ready(binding: AgentBinding) -> Model | None:
-    """Check before a run that an agent can work.
-
-    Returns:
-        its model, if it needs one; a caller that keeps it spares each task from creating it again.
-
-    Raises:
-        CompileError: its executor cannot be called, or takes none of the available inputs.
-        ModelError: it needs a model and has none.
-    """
-    agent = binding.agent
-    if override_of(agent, "execute_task") or override_of(agent, "aexecute_task"):
-        return None  # the override may not need a model
-    if not may_have_executor(agent):
-        return as_model(agent.llm)
-    from crewgraph.compiler.agent.executor import executor_of
-
-    tools = event_tools(binding, None, (), binding.tools)
-    executor = executor_of(binding, None, tools)
-    return as_model(agent.llm) if executor is None else None
 
 
 def check_coworkers(bindings: Sequence[AgentBinding]) -> None:

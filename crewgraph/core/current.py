@@ -6,8 +6,8 @@ Its effects are answered from the journal, and notifications that the observers 
 
 import asyncio
 from collections.abc import Callable, Generator, Hashable, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import Context, ContextVar, copy_context
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -139,3 +139,14 @@ def is_traced(config: Mapping[str, object]) -> bool:
     """Whether a config has callback handlers; without them, there is no trace."""
     callbacks = config.get("callbacks")
     return bool(getattr(callbacks, "handlers", callbacks))
+
+
+def config_context(config: Any) -> AbstractContextManager[Context]:
+    """Return a context for code of which a config is the current one; LangChain's own takes 50 microseconds for it."""
+    from langchain_core.runnables.config import set_config_context, var_child_runnable_config
+
+    if is_traced(config):
+        return set_config_context(config)
+    context = copy_context()
+    context.run(var_child_runnable_config.set, config)
+    return nullcontext(context)

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import set_config_context
 from langgraph.types import interrupt
 
-from crewgraph.core.current import is_traced
+from crewgraph.core.current import config_context, is_traced
 from crewgraph.core.digests import Transcript, digest
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
@@ -45,10 +44,8 @@ class Recorded(Effect):
     asks: ClassVar[bool] = False
     """Whether user code runs in it that may call `interrupt()` or start graphs of its own."""
 
-    @property
-    def once(self) -> bool:
-        """Whether it must not be repeated when a crash left its outcome unknown."""
-        return False
+    once: ClassVar[bool] = False
+    """Whether it must not be repeated when a crash left its outcome unknown."""
 
     @property
     def stage(self) -> str:
@@ -123,7 +120,7 @@ class ToolCallEffect(Recorded):
     """Adds the tool's entries to the config of the call."""
 
     @property
-    def once(self) -> bool:
+    def once(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.tool.once
 
     @property
@@ -202,13 +199,13 @@ class Call(Recorded):
         return await aspanned(self.span, self.trace_input, config, plain)
 
     def _called(self, config: RunnableConfig) -> object:
-        with set_config_context(config) as context:
+        with config_context(config) as context:
             if self.enter:
                 context.run(self.enter)
             return context.run(call, self.function, *self.args, **self.keywords)
 
     async def _acalled(self, config: RunnableConfig) -> object:
-        with set_config_context(config) as context:
+        with config_context(config) as context:
             if self.enter:
                 context.run(self.enter)
             # A separate task, because only a task can have its own context.
@@ -285,7 +282,7 @@ class Ask(Recorded):
         return digest(self.kind, self.question)
 
     def perform(self, config: RunnableConfig) -> Any:
-        with set_config_context(config) as context:
+        with config_context(config) as context:
             return plain(context.run(interrupt, self.question))
 
     async def aperform(self, config: RunnableConfig) -> object:

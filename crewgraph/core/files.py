@@ -3,12 +3,9 @@
 Marks are small and hold the digest of the file, so a conversation can be compared with a recorded one without reading it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, NotRequired, TypedDict, cast
 
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.messages import Message
-from crewgraph.extensions import extension
 from crewgraph.schema import PlainMapping
 
 FILES: Final = "input_files"
@@ -63,25 +60,3 @@ def mark_of(name: str, record: FileRecord) -> dict[str, object]:
 def is_file_mark(part: object) -> bool:
     """Whether a content part represents a file."""
     return isinstance(part, Mapping) and cast("PlainMapping", part).get("type") == _MARK
-
-
-def expanded(messages: Sequence[Message]) -> Sequence[Message]:
-    """Return a conversation with its file marks replaced by the files' content, as OpenAI content blocks. Reads the files.
-
-    Raises:
-        FileChanged: a file is gone or has changed.
-    """
-    return extension("files.expand")(messages) if _has_files(messages) else messages
-
-
-async def aexpanded(messages: Sequence[Message]) -> Sequence[Message]:
-    """Async version of `expanded`; reads the files in a thread."""
-    return await in_thread(extension("files.expand"), messages) if _has_files(messages) else messages
-
-
-def _has_files(messages: Sequence[Message]) -> bool:
-    for message in messages:
-        content = message["content"]
-        if isinstance(content, list) and any(map(is_file_mark, content)):
-            return True
-    return False

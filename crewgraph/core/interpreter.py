@@ -241,7 +241,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     check_cancelled()
     if journal.claim is not None and journal.claim.is_doubtful:
         yield from journal.check_owner()
-    inside = _inside(effect, frame, here)
+    inside = _inside(effect, frame, here) if effect.asks else _Inside(frame.config)
     performing = Perform(effect, inside.config, frame.deadline, recorded=journal.saver is not None)
     underway = performing.underway
     if effect.once:
@@ -277,8 +277,6 @@ class _Inside(NamedTuple):
 
 
 def _inside(effect: Recorded, frame: _Frame, here: str) -> _Inside:
-    if not effect.asks:
-        return _Inside(frame.config)
     around = frame.config
     if frame.journal.place.again:
         around = with_answers(around, _answers(effect, frame, here), only=False)

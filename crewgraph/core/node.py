@@ -49,22 +49,18 @@ class BodyNode(Runnable[Any, Any]):
         self._body, self._stored, self._seals = body, stored, seals
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config(config) if config is None else config
+        program = tracked_node(self._update(input, ensure_config() if config is None else config))
         if CURRENT.get().resources is not None:
-            return drive(self._program(input, config))
+            return drive(program)
         with closing_resources():
-            return drive(self._program(input, config))
+            return drive(program)
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config(config) if config is None else config
+        program = tracked_node(self._update(input, ensure_config() if config is None else config))
         if CURRENT.get().resources is not None:
-            return await adrive(self._program(input, config))
+            return await adrive(program)
         with closing_resources():
-            return await adrive(self._program(input, config))
-
-    def _program(self, input: Any, config: RunnableConfig) -> Program[object]:
-        program, nodes = self._update(input, config), active_nodes()
-        return program if nodes is None else tracked_node(program, nodes)
+            return await adrive(program)
 
     def _update(self, input: Any, config: RunnableConfig) -> Program[object]:
         journal = Journal(config, stored=self._stored)
@@ -115,14 +111,11 @@ class ActiveNodes(Meter):
             wake()
 
 
-def active_nodes() -> ActiveNodes | None:
-    """Return the meter that counts the active nodes of the running code, if its run has one."""
-    meter = CURRENT.get().meter
-    return meter if isinstance(meter, ActiveNodes) else None
-
-
-def tracked_node(program: Program[T], nodes: ActiveNodes) -> Program[T]:
-    """Run the program of a node, counted as active by the meter of its run."""
+def tracked_node(program: Program[T]) -> Program[T]:
+    """Run the program of a node, counted as active by the meter of its run, if that counts them."""
+    nodes = CURRENT.get().meter
+    if not isinstance(nodes, ActiveNodes):
+        return (yield from program)
     nodes.enter()
     stopped: Stopped | None = None
     try:

@@ -40,9 +40,8 @@ from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
-from crewgraph.core.current import is_traced
+from crewgraph.core.current import config_context, is_traced
 from crewgraph.core.loops.threads import ThreadPool, interrupt_in, leave_threads
-from crewgraph.core.tracing import ConfigContext
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
@@ -200,23 +199,15 @@ def place_of(config: RunnableConfig) -> Place:
     if saver is None:
         return Place(saver=None, durability=None, task=task, again=again, thread=thread, home=None, above=())
     checkpoints: Mapping[str, object] = conf.get(_MAP) or {}
-
-    def address(namespace: str) -> RunnableConfig:
-        return {
-            "configurable": {
-                _THREAD: thread,
-                _NAMESPACE: namespace,
-                _CHECKPOINT: checkpoints.get(namespace),
-            }
-        }
-
+    above: dict[str, RunnableConfig] = {}
+    for name, id in checkpoints.items():
+        # What a node calls with `@task` has a namespace, but no checkpoint of its own: the map repeats the id of the node's.
+        if not name or checkpoints.get(name.rpartition("|")[0]) != id:
+            above[name] = {"configurable": {_THREAD: thread, _NAMESPACE: name, _CHECKPOINT: id}}
     # The last segment of a node's namespace names the node's own task: its checkpoint lies one level up.
     own = str(conf.get(_NAMESPACE, "")).rpartition("|")[0]
-    # What a node calls with `@task` has a namespace, but no checkpoint of its own: the map repeats the id of the node's.
-    graphs = [name for name, id in checkpoints.items() if not name or checkpoints.get(name.rpartition("|")[0]) != id]
-    while own in checkpoints and own not in graphs:
+    while own in checkpoints and own not in above:
         own = own.rpartition("|")[0]
-    above = {namespace: address(namespace) for namespace in graphs}
     return Place(
         saver=saver,
         durability=conf.get(_DURABILITY),
@@ -618,7 +609,7 @@ class _NodeSteps(Runnable[Any, Any]):
 
     def _run(self, input: object, config: RunnableConfig | None, given: PlainDict) -> object:
         config = _without_run(ensure_config() if config is None else config)
-        with ConfigContext(config) as context:
+        with config_context(config) as context:
             value = context.run(self._first.invoke, input, config, **given)
         for writer in self._writers:
             if type(writer) is ChannelWrite:
@@ -629,7 +620,7 @@ class _NodeSteps(Runnable[Any, Any]):
 
     async def _arun(self, input: object, config: RunnableConfig | None, given: PlainDict) -> object:
         config = _without_run(ensure_config() if config is None else config)
-        with ConfigContext(config) as context:
+        with config_context(config) as context:
             value = await asyncio.create_task(self._awaited(input, config, given), context=context)
         for writer in self._writers:
             if type(writer) is ChannelWrite:
@@ -726,18 +717,19 @@ class _Saves:
     @submit.setter
     def submit(self, background: Callable[..., Any]) -> None:
         self._background, self._deferred = background, []
-        self._opened(cast("Any", background).__self__)
+        self._executor = cast("Any", background).__self__
+        self._opened(self._executor)
         self._inline = self.durability == "sync" and getattr(self.checkpointer, "saves_inline", False) is True
 
     def _opened(self, executor: Any) -> None:
-        self._executor = executor
+        """Called with what LangGraph has opened to run the nodes."""
 
     def _submit_inline(self, function: object, *args: Any, **options: Any) -> object:
         if function == self.checkpointer_put_writes:
             save: _Save = ("put_writes", args)
             if len(getattr(self, "tasks", ())) != 1:
                 return self._save([save])  # perhaps on the thread of one of several tasks
-            if any(channel in WRITES_IDX_MAP for channel, _ in args[1]):
+            if WRITES_IDX_MAP.keys() & dict(args[1]).keys():
                 return self._flush(save)
         elif function == self._checkpointer_put_after_previous:
             save = ("put", args[2:])
@@ -755,7 +747,7 @@ class _Saves:
 
     def _flush_before(self, running: bool) -> Any:
         """Save the input before the nodes of a step run, unless the step only hands it on."""
-        if self._deferred and not (running and [task.name for task in self.tasks.values()] == [START]):
+        if self._deferred and not (running and next(iter(self.tasks.values())).name == START):
             return self._flush()
         return None
 
@@ -791,7 +783,6 @@ def began(error: BaseException, thread_id: str) -> bool:
 
 class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     def _opened(self, executor: Any) -> None:
-        super()._opened(executor)
         # Daemon threads, started on demand: an interruption does not wait for a tool that never ends.
         executor.stack.close()
         most = self.config.get("max_concurrency") or min(32, (os.cpu_count() or 1) + 4)  # as LangGraph's own
@@ -799,7 +790,7 @@ class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVa
         self.stack.push(self._leave_threads)
 
     def _leave_threads(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if interrupt_in(error):
+        if error is not None and interrupt_in(error):
             try:
                 leave_threads(self._executor.executor, (self.config.get("configurable") or {}).get(CLAIM))
             finally:  # LangGraph would wait for them

@@ -19,7 +19,7 @@ from crewgraph.core.effects import Body, Recorded, StepMark
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import CHANNEL, Journal, Record, with_spent
 from crewgraph.core.limits import SPENT
-from crewgraph.core.node import active_nodes, tracked_node
+from crewgraph.core.node import tracked_node
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
 from crewgraph.schema import PlainMapping
 
@@ -175,18 +175,14 @@ class StepNode(Runnable[Any, Any]):
         self._stage, self._stepper = stage, stepper
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config(config) if config is None else config
+        config = ensure_config() if config is None else config
         with closing_resources():
-            return drive(self._program(input, config))
+            return drive(tracked_node(self._stepper.play(self._stage, input, config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config(config) if config is None else config
+        config = ensure_config() if config is None else config
         with closing_resources():
-            return await adrive(self._program(input, config))
-
-    def _program(self, input: Any, config: RunnableConfig) -> Program[dict[str, object]]:
-        program, nodes = self._stepper.play(self._stage, input, config), active_nodes()
-        return program if nodes is None else tracked_node(program, nodes)
+            return await adrive(tracked_node(self._stepper.play(self._stage, input, config)))
 
 
 def _pending_effects(boundary: Boundary) -> dict[str, object]:

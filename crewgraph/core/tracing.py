@@ -6,7 +6,6 @@ a parallel task failed, the time is up or the reader of a stream left. LangChain
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from contextvars import Context, copy_context
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -23,11 +22,9 @@ from langchain_core.runnables.config import (
     get_async_callback_manager_for_config,
     get_callback_manager_for_config,
     patch_config,
-    set_config_context,
     var_child_runnable_config,
 )
 
-from crewgraph.core.current import is_traced
 from crewgraph.core.otel import enter_span_of_config
 from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.schema import PlainDict
@@ -37,24 +34,6 @@ if TYPE_CHECKING:
 
 Documents = Callable[[Any], Sequence[tuple[str, PlainDict]]]
 """Converts what a search returned into the texts, with metadata, that the trace shows."""
-
-
-class ConfigContext:
-    """Makes a config current for code in a separate context: `set_config_context`, but cheaper if untraced."""
-
-    def __init__(self, config: RunnableConfig) -> None:
-        self._traced = set_config_context(config) if is_traced(config) else None
-        self._config = config
-
-    def __enter__(self) -> Context:
-        if self._traced is not None:
-            return self._traced.__enter__()
-        context = copy_context()
-        context.run(var_child_runnable_config.set, self._config)
-        return context
-
-    def __exit__(self, *failure: Any) -> bool | None:
-        return None if self._traced is None else self._traced.__exit__(*failure)
 
 
 def spanned(name: str, trace_input: Any, config: RunnableConfig, work: Callable[[RunnableConfig], object]) -> object:

@@ -453,10 +453,16 @@ class NextRun:
     """Mixin of crews, flows and agents whose next run can start from a snapshot."""
 
     _next_start: Any
+    _checkpoint_origin: tuple[str, str | None, str] | None
 
-    def start_next_with(self, start: Any) -> None:
-        """Set the starting point of the next run; `contrib.snapshots` defines its form."""
-        self._next_start = start
+    @property
+    def checkpoint_origin(self) -> tuple[str, str | None, str] | None:
+        """The branch of the checkpoints, the checkpoint that the next one follows, and the last completed task (or "")."""
+        return self._checkpoint_origin
+
+    def start_next_with(self, start: Any, origin: tuple[str, str | None, str] | None = None) -> None:
+        """Set the starting point of the next run, whose form `contrib.snapshots` defines, and the origin of its checkpoints."""
+        self._next_start, self._checkpoint_origin = start, origin
 
     def take_start(self) -> Any:
         """Return and clear the starting point of the next run; None for a regular start."""

@@ -66,10 +66,8 @@ class CheckpointFields(NextRun, BaseModel, defer_build=True):
     execution_context: Any = Field(default=None, exclude=True, repr=False)
     """Accepted and ignored."""
 
-    checkpoint_kickoff_event_id: str | None = Field(default=None, exclude=True, repr=False)
-    """Id of the event that started the last run with checkpoints."""
-
     _next_start: Any = PrivateAttr(default=None)
+    _checkpoint_origin: tuple[str, str | None, str] | None = PrivateAttr(default=None)
 
 
 class CrewCheckpoints(CheckpointFields):
@@ -77,12 +75,6 @@ class CrewCheckpoints(CheckpointFields):
 
     entity_type: Literal["crew"] = Field(default="crew", repr=False)
     """The kind of entity."""
-
-    checkpoint_inputs: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
-    """Inputs of the last run with checkpoints, or of the continued run."""
-
-    checkpoint_train: bool | None = Field(default=None, exclude=True, repr=False)
-    """Whether that run was a training."""
 
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings) -> Self:

@@ -11,8 +11,6 @@ from crewgraph.events.agent import LiteAgentExecutionErrorEvent as LiteAgentExec
 from crewgraph.events.agent import LiteAgentExecutionStartedEvent as LiteAgentExecutionStartedEvent
 from crewgraph.events.base import BaseEvent as BaseEvent
 from crewgraph.events.bus import BaseEventListener as BaseEventListener
-from crewgraph.events.bus import CircularDependencyError as CircularDependencyError
-from crewgraph.events.bus import Depends as Depends
 from crewgraph.events.bus import EventBus as EventBus
 from crewgraph.events.bus import crewai_event_bus as crewai_event_bus
 from crewgraph.events.bus import event_bus as event_bus

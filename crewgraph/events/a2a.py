@@ -1,4 +1,4 @@
-"""Events of remote agents (A2A): messages, connections and progress."""
+"""Events of remote agents (A2A): conversations, messages and answers."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -195,81 +195,6 @@ class A2AResponseReceivedEvent(AboutConversation, AboutTurn):
     """Whether it is the last one."""
 
 
-class A2AArtifactReceivedEvent(AboutConversation, AboutTurn):
-    """A remote agent has sent an artifact."""
-
-    type: str = "a2a_artifact_received"
-
-    artifact_id: str
-    """The artifact."""
-
-    artifact_name: str | None = None
-    """Its name."""
-
-    artifact_description: str | None = None
-    """The description of the artifact."""
-
-    mime_type: str | None = None
-    """The content type."""
-
-    size_bytes: int | None = None
-    """The size in bytes."""
-
-    append: bool = False
-    """Whether it continues the previous chunk."""
-
-    last_chunk: bool = False
-    """Whether this is the last chunk."""
-
-    turn_number: int = 1
-    """The number of the message, from 1."""
-
-
-class A2APollingStartedEvent(AboutAddress):
-    """Polling of a remote agent's progress starts."""
-
-    type: str = "a2a_polling_started"
-
-    context_id: str | None = None
-    """The conversation."""
-
-    polling_interval: float
-    """The polling interval in seconds."""
-
-
-class A2APollingStatusEvent(AboutConversation):
-    """A remote agent has reported progress."""
-
-    type: str = "a2a_polling_status"
-
-    state: str
-    """Its state."""
-
-    elapsed_seconds: float
-    """The elapsed time in seconds."""
-
-    poll_count: int
-    """The number of polls."""
-
-
-class A2APushNotificationRegisteredEvent(AboutConversation):
-    """A remote agent has registered the URL for push notifications."""
-
-    type: str = "a2a_push_notification_registered"
-
-    callback_url: str
-    """The URL that the remote agent reports progress to."""
-
-
-class A2APushNotificationTimeoutEvent(AboutConversation):
-    """A push notification of a remote agent has not arrived in time."""
-
-    type: str = "a2a_push_notification_timeout"
-
-    timeout_seconds: float
-    """The time waited, in seconds."""
-
-
 class A2AStreamingChunkEvent(AboutConversation, AboutTurn):
     """A chunk of a remote agent's answer has arrived."""
 
@@ -286,78 +211,6 @@ class A2AStreamingChunkEvent(AboutConversation, AboutTurn):
 
     turn_number: int = 1
     """The number of the message, from 1."""
-
-
-class A2AStreamingStartedEvent(AboutAddress, AboutTurn):
-    """A remote agent starts to stream its answer."""
-
-    type: str = "a2a_streaming_started"
-
-    context_id: str | None = None
-    """The conversation."""
-
-    turn_number: int = 1
-    """The number of the message, from 1."""
-
-
-class A2AAgentCardFetchedEvent(AboutAddress):
-    """The card of a remote agent was fetched."""
-
-    type: str = "a2a_agent_card_fetched"
-
-    agent_card: PlainDict | None = None
-    """The card of the remote agent."""
-
-    protocol_version: str | None = None
-    """The version of the protocol."""
-
-    provider: PlainDict | None = None
-    """The provider of the remote agent."""
-
-    cached: bool = False
-    """Whether it was cached."""
-
-    fetch_time_ms: float | None = None
-    """The duration in milliseconds."""
-
-
-class A2AAuthenticationFailedEvent(AboutAddress):
-    """A remote agent rejected the authentication."""
-
-    type: str = "a2a_authentication_failed"
-
-    auth_type: str | None = None
-    """The authentication scheme."""
-
-    error: str
-    """The error."""
-
-    status_code: int | None = None
-    """The HTTP status."""
-
-    protocol_version: str | None = None
-    """The version of the protocol."""
-
-
-class A2AConnectionErrorEvent(AboutAddress):
-    """A remote agent cannot be reached."""
-
-    type: str = "a2a_connection_error"
-
-    error: str
-    """The error."""
-
-    error_type: str | None = None
-    """The class of the failure."""
-
-    status_code: int | None = None
-    """The HTTP status."""
-
-    operation: str | None = None
-    """The operation that failed."""
-
-    context_id: str | None = None
-    """The conversation."""
 
 
 def emit_a2a_event(source: object, event: type[A2AEventBase], fields: EventFields, **more: Any) -> None:

@@ -1,7 +1,7 @@
 """The event bus: delivers events from running code to registered handlers.
 
-A `HandlerScope` holds the registrations in force together, a `HandlerPlan` orders those of one class of events by
-their dependencies (`Depends`), and `EventBus` calls them. `BaseEventListener` is the base of listener classes.
+A `HandlerScope` holds the registrations in force together, a `HandlerPlan` those of one class of events, and `EventBus` calls
+them. `BaseEventListener` is the base of listener classes.
 """
 
 import asyncio
@@ -14,12 +14,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, TypeVar
 
 from crewgraph.annotations import signature_of
-from crewgraph.errors import DefinitionError, Fault
 from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemitted_event
@@ -68,45 +67,6 @@ def handler_name(handler: UserHandler) -> str:
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
-class Depends:
-    """A handler that must finish before the one it is given to starts.
-
-    @bus.on(TaskCompletedEvent, depends_on=Depends(store))
-    def announce(source, event): ...
-    """
-
-    handler: Handler
-    """The handler to wait for."""
-
-    def __init__(self, handler: Handler) -> None:
-        self.handler = handler
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Depends) and self.handler == other.handler
-
-    def __hash__(self) -> int:
-        return hash(self.handler)
-
-    def __repr__(self) -> str:
-        return f"Depends({handler_name(self.handler)})"
-
-
-class CircularDependencyError(DefinitionError):
-    """Event handlers depend on each other in a circle."""
-
-    handlers: list[UserHandler]
-    """The handlers."""
-
-    def __init__(self, handlers: Sequence[UserHandler]) -> None:
-        self.handlers = list(handlers)
-        names = ", ".join(f"`{handler_name(handler)}`" for handler in self.handlers)
-        super().__init__(f"The event handlers {names} wait for one another. Take away one `depends_on` of the circle.")
-
-
-Steps = tuple[tuple[tuple[Handler, bool], ...], ...]
-"""Handlers, each with whether it is awaited, in stages that run one after the other."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Registration:
     """A handler and the class of events it handles."""
@@ -116,9 +76,6 @@ class Registration:
 
     handler: UserHandler
     """The handler."""
-
-    after: tuple[Handler, ...] = ()
-    """The handlers that must finish before it."""
 
     alone: bool = False
     """Whether the handler ignores the scopes of events, so that no scope event is created for it."""
@@ -132,13 +89,13 @@ class Registration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandlerPlan:
-    """The handlers of one class of events, in calling order."""
+    """The handlers of one class of events, each once, in the order in which they were registered."""
 
     inline: tuple[Handler, ...]
-    """The synchronous ones that depend on no `async def`; the emitter calls them one after the other."""
+    """The synchronous ones; the emitter calls them one after the other."""
 
-    later: Steps
-    """The others."""
+    awaited: tuple[Handler, ...]
+    """The `async def` ones."""
 
     is_empty: bool
     """Whether there are no handlers."""
@@ -148,31 +105,14 @@ class HandlerPlan:
 
     @classmethod
     def of(cls, registrations: Sequence[Registration], event_type: type[BaseEvent]) -> "HandlerPlan":
-        """Order the handlers of a class of events: as registered, but each after those it depends on.
-
-        A handler that several registrations bring to the event is called once, after the dependencies of all
-        of them. A dependency that does not handle this event delays nothing.
-
-        Raises:
-            CircularDependencyError: handlers wait for one another.
-        """
-        waiting = _merged_registrations(
-            [registration for registration in registrations if issubclass(event_type, registration.event_type)]
-        )
-        is_empty = not waiting
-        needs_event = not is_empty or any(_in_scope_of(event_type, registration) for registration in registrations)
-        inline: list[Handler] = []
-        while ready := next((item for item in waiting if not item.awaited and _is_ready(item, waiting)), None):
-            inline.append(call_handler(ready.handler))
-            waiting.remove(ready)
-        later: list[tuple[tuple[Handler, bool], ...]] = []
-        while waiting:
-            step = [item for item in waiting if _is_ready(item, waiting)]
-            if not step:
-                raise CircularDependencyError([item.handler for item in waiting])
-            later.append(tuple((call_handler(item.handler), item.awaited) for item in step))
-            waiting = [item for item in waiting if item not in step]
-        return cls(tuple(inline), tuple(later), is_empty, needs_event)
+        """Return the plan for a class of events."""
+        handled = [registration for registration in registrations if issubclass(event_type, registration.event_type)]
+        handlers: dict[bool, list[Handler]] = {False: [], True: []}
+        for number, registration in enumerate(handled):
+            if not any(earlier.handler == registration.handler for earlier in handled[:number]):
+                handlers[registration.awaited].append(call_handler(registration.handler))
+        needs_event = bool(handled) or any(_in_scope_of(event_type, registration) for registration in registrations)
+        return cls(tuple(handlers[False]), tuple(handlers[True]), not handled, needs_event)
 
 
 def _in_scope_of(event_type: type[BaseEvent], registration: Registration) -> bool:
@@ -186,27 +126,6 @@ def _in_scope_of(event_type: type[BaseEvent], registration: Registration) -> boo
 def _event_kind(event_type: type[BaseEvent]) -> object:
     field = event_type.model_fields.get("type")
     return None if field is None else field.default
-
-
-def _merged_registrations(registrations: Sequence[Registration]) -> list[Registration]:
-    """One registration per handler."""
-    merged: list[Registration] = []
-    for registration in registrations:
-        for index, first in enumerate(merged):
-            if first.handler == registration.handler:
-                merged[index] = replace(first, after=first.after + registration.after)
-                break
-        else:
-            merged.append(registration)
-    return merged
-
-
-def _has(registrations: Sequence[Registration], handler: UserHandler) -> bool:
-    return any(registration.handler == handler for registration in registrations)
-
-
-def _is_ready(registration: Registration, waiting: Sequence[Registration]) -> bool:
-    return not any(_has(waiting, dependency) for dependency in registration.after)
 
 
 class HandlerScope:
@@ -235,22 +154,9 @@ class HandlerScope:
         self.closed = False
 
     def add(self, new: Registration) -> None:
-        """Register a handler; a registered one keeps its position and gets the new dependencies, if any.
-
-        Raises:
-            CircularDependencyError: handlers would wait for one another; nothing is registered then.
-        """
-        registrations = list(self.registrations)
-        for index, registration in enumerate(registrations):
-            if registration.event_type is new.event_type and registration.handler == new.handler:
-                registrations[index] = replace(registration, after=new.after or registration.after)
-                break
-        else:
-            registrations.append(new)
-        if any(item.after for item in registrations):
-            for event_type in {item.event_type for item in registrations}:
-                HandlerPlan.of(registrations, event_type)
-        self._replace(tuple(registrations))
+        """Register a handler; one that is registered keeps its position."""
+        if not any(known.event_type is new.event_type and known.handler == new.handler for known in self.registrations):
+            self._replace((*self.registrations, new))
 
     def remove(self, event_type: type[BaseEvent], handler: Handler) -> None:
         """Remove a registration, if there is one."""
@@ -268,34 +174,9 @@ class HandlerScope:
         plan = self.plans[event_type] = HandlerPlan.of(self.registrations, known)
         return plan
 
-    def validate(self) -> None:
-        """Check that every dependency can be met.
-
-        Raises:
-            DefinitionError: a handler waits for one that is registered for none of its events.
-        """
-        faults = [
-            Fault(
-                where=f"event handler `{handler_name(registration.handler)}` of `{registration.event_type.__name__}`",
-                what=f"It depends on `{handler_name(before)}`, which is not registered for that event.",
-                remedy="Register that handler for the event too, or take the dependency away.",
-                code="unmet-dependency",
-            )
-            for registration in self.registrations
-            for before in registration.after
-            if not any(other.handler == before and _share_events(registration, other) for other in self.registrations)
-        ]
-        if faults:
-            raise DefinitionError(faults)
-
     def _replace(self, registrations: tuple[Registration, ...]) -> None:
         self.registrations = registrations
         self.plans = {}
-
-
-def _share_events(first: Registration, second: Registration) -> bool:
-    """Whether an event can reach both handlers."""
-    return issubclass(first.event_type, second.event_type) or issubclass(second.event_type, first.event_type)
 
 
 _H = TypeVar("_H", bound=UserHandler)
@@ -305,11 +186,6 @@ _FAILED = "The event handler `%s` failed on the event `%s`; the run continues."
 
 _DONE: Future[None] = Future()
 _DONE.set_result(None)
-
-
-def is_replaying() -> bool:
-    """Whether the running handler got a replayed event."""
-    return LISTENING.get().is_replaying
 
 
 class EventBus:
@@ -339,24 +215,11 @@ class EventBus:
         self._scope: ContextVar[HandlerScope | None] = ContextVar("crewgraph_event_scope", default=None)
         self._pending = PendingWork()
 
-    def on(
-        self, event_type: type[BaseEvent], depends_on: Depends | Sequence[Depends] | None = None
-    ) -> Callable[[_H], _H]:
-        """Register the decorated function for a class of events.
-
-        Args:
-            event_type: the class; events of its subclasses count.
-            depends_on: handlers of the same event that must finish before this one starts. A synchronous
-                handler that depends on an `async def` runs on that one's event loop.
-
-        Raises:
-            CircularDependencyError: handlers would wait for one another.
-        """
-        before = (depends_on,) if isinstance(depends_on, Depends) else depends_on or ()
-        after = tuple(item.handler for item in before)
+    def on(self, event_type: type[BaseEvent]) -> Callable[[_H], _H]:
+        """Register the decorated function for a class of events, and its subclasses."""
 
         def register(handler: _H) -> _H:
-            self._add(Registration(event_type, handler, after))
+            self._add(Registration(event_type, handler))
             return handler
 
         return register
@@ -376,14 +239,6 @@ class EventBus:
         with self._lock:
             for scope in self._scopes:
                 scope.remove(event_type, handler)
-
-    def validate_dependencies(self) -> None:
-        """Check that every dependency can be met.
-
-        Raises:
-            DefinitionError: a handler waits for one that is registered for none of its events.
-        """
-        self._active().validate()
 
     @contextmanager
     def scoped_handlers(self) -> Generator[None]:
@@ -443,9 +298,9 @@ class EventBus:
         for handler in (*plan.inline, *context_handlers):
             if (unfinished := _call(handler, source, event)) is not None:
                 self._pending.start(unfinished, f"the event `{event.type}`")
-        if not plan.later:
+        if not plan.awaited:
             return _DONE
-        return self._pending.start(partial(_call_later, plan.later, source, event), f"the event `{event.type}`")
+        return self._pending.start(partial(_acall_all, plan.awaited, source, event), f"the event `{event.type}`")
 
     async def aemit(self, source: object, event: BaseEvent) -> None:
         """Deliver an event to its handlers and wait for all of them."""
@@ -454,31 +309,7 @@ class EventBus:
         for handler in (*plan.inline, *_context_handlers(type(event))):
             if (unfinished := _call(handler, source, event)) is not None:
                 await unfinished()
-        await _call_later(plan.later, source, event)
-
-    def replay(self, source: object, event: BaseEvent) -> Future[None] | None:
-        """Deliver an earlier event again, in its original place; `is_replaying` is true in the handlers."""
-        with scoped(LISTENING, LISTENING.get()._replace(is_replaying=True)):
-            return self.emit(source, event)
-
-    @property
-    def runtime_state(self) -> Any:
-        """The `RuntimeState` of the running code, which handlers with a third parameter get; None without one."""
-        return LISTENING.get().state
-
-    def set_runtime_state(self, state: object) -> None:
-        """Set the `RuntimeState` of the running code."""
-        LISTENING.set(LISTENING.get()._replace(state=state))
-
-    def reset_runtime_state(self) -> None:
-        """Clear the `RuntimeState` of the running code."""
-        self.set_runtime_state(None)
-
-    def register_entity(self, entity: object) -> None:
-        """Add a crew, flow or agent to the `RuntimeState` of the running code, if it is set."""
-        state = LISTENING.get().state
-        if state is not None and all(item is not entity for item in state.root):
-            state.root.append(entity)
+        await _acall_all(plan.awaited, source, event)
 
     @property
     def has_pending(self) -> bool:
@@ -572,16 +403,12 @@ def _log_failure(error: Exception, handler: Handler, event: BaseEvent) -> None:
     _logger.error(_FAILED, handler_name(handler), event.type, exc_info=error)
 
 
-async def _call_later(steps: Steps, source: object, event: BaseEvent) -> None:
-    for step in steps:
-        for handler, awaited in step:
-            if not awaited and (unfinished := _call(handler, source, event)) is not None:
-                await unfinished()
-        match [_acall(handler, source, event) for handler, awaited in step if awaited]:
-            case [alone]:
-                await alone
-            case several:
-                await asyncio.gather(*several)
+async def _acall_all(handlers: Sequence[Handler], source: object, event: BaseEvent) -> None:
+    match [_acall(handler, source, event) for handler in handlers]:
+        case [alone]:
+            await alone
+        case several:
+            await asyncio.gather(*several)
 
 
 event_bus = EventBus()
@@ -596,16 +423,13 @@ if sys.platform != "win32":
 class BaseEventListener(ABC):
     """Registers its handlers on the process's bus when it is created.
 
-        class Clock(BaseEventListener):
-            def setup_listeners(self, crewai_event_bus):
-                @crewai_event_bus.on(TaskCompletedEvent)
-                def show(source, event):
-                    print(event.task_name, event.timestamp)
+    class Clock(BaseEventListener):
+        def setup_listeners(self, crewai_event_bus):
+            @crewai_event_bus.on(TaskCompletedEvent)
+            def show(source, event):
+                print(event.task_name, event.timestamp)
 
-        clock = Clock()
-
-    Raises:
-        DefinitionError: a handler depends on one that is registered for none of its events.
+    clock = Clock()
     """
 
     verbose: bool = False
@@ -614,7 +438,6 @@ class BaseEventListener(ABC):
     def __init__(self) -> None:
         super().__init__()
         self.setup_listeners(event_bus)
-        event_bus.validate_dependencies()
 
     @abstractmethod
     def setup_listeners(self, crewai_event_bus: EventBus) -> None:

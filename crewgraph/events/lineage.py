@@ -11,38 +11,41 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
+from uuid import uuid4
 
 from crewgraph.events.base import BaseEvent, new_id, task_id_of
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import scoped
 
-_OUTCOMES: dict[str, tuple[str, ...]] = {
-    "a2a_conversation": ("completed",),
-    "a2a_delegation": ("completed",),
-    "a2a_parallel_delegation": ("completed",),
-    "a2a_server_task": ("completed", "canceled", "failed"),
-    "agent_execution": ("completed", "error"),
-    "agent_reasoning": ("completed", "failed"),
-    "crew_kickoff": ("completed", "failed", "paused"),
-    "crew_test": ("completed", "failed"),
-    "crew_train": ("completed", "failed"),
-    "flow": ("finished", "failed", "paused"),
-    "knowledge_query": ("completed", "failed"),
-    "knowledge_search_query": ("completed", "failed"),
-    "lite_agent_execution": ("completed", "error"),
-    "llm_call": ("completed", "failed"),
-    "llm_guardrail": ("completed", "failed"),
-    "mcp_connection": ("completed", "failed"),
-    "mcp_tool_execution": ("completed", "failed"),
-    "memory_query": ("completed", "failed"),
-    "memory_retrieval": ("completed", "failed"),
-    "memory_save": ("completed", "failed"),
-    "method_execution": ("finished", "failed", "paused"),
-    "task": ("completed", "failed"),
-    "tool_usage": ("finished", "error"),
+_OUTCOMES: dict[str, str] = {
+    "a2a_conversation": "completed",
+    "a2a_delegation": "completed",
+    "a2a_parallel_delegation": "completed",
+    "a2a_server_task": "completed canceled failed",
+    "agent_execution": "completed error",
+    "agent_reasoning": "completed failed",
+    "crew_kickoff": "completed failed paused",
+    "crew_test": "completed failed",
+    "crew_train": "completed failed",
+    "flow": "finished failed paused",
+    "knowledge_query": "completed failed",
+    "knowledge_search_query": "completed failed",
+    "lite_agent_execution": "completed error",
+    "llm_call": "completed failed",
+    "llm_guardrail": "completed failed",
+    "mcp_connection": "completed failed",
+    "mcp_tool_execution": "completed failed",
+    "memory_query": "completed failed",
+    "memory_retrieval": "completed failed",
+    "memory_save": "completed failed",
+    "method_execution": "finished failed paused",
+    "task": "completed failed",
+    "tool_usage": "finished error",
 }
 
-_ENDINGS: dict[str, str] = {f"{kind}_{end}": f"{kind}_started" for kind, ends in _OUTCOMES.items() for end in ends}
+_ENDINGS: dict[str, str] = {
+    f"{kind}_{end}": f"{kind}_started" for kind, ends in _OUTCOMES.items() for end in ends.split()
+}
 
 STARTS: frozenset[str] = frozenset(_ENDINGS.values())
 """The types of events that open a scope."""
@@ -210,7 +213,7 @@ def restored_lineage(lineage: Lineage | None = None) -> scoped[Lineage]:
 def running() -> scoped[Lineage]:
     """Enclose a run of a crew or flow: give it an id unless it is inside another run, and restore the lineage at its end."""
     here = LINEAGE.get()
-    return scoped(LINEAGE, here if here.run else here._replace(run=new_id()))
+    return scoped(LINEAGE, here if here.run else here._replace(run=str(uuid4())))
 
 
 def last_event() -> str | None:

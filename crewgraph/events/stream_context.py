@@ -41,9 +41,6 @@ class Listening(NamedTuple):
     state: Any = None
     """The `RuntimeState` for handlers that take one; None unless requested."""
 
-    is_replaying: bool = False
-    """Whether the event being delivered is an earlier one."""
-
     handled: Future[None] | None = None
     """Done when the `async def` handlers that the code belongs to are."""
 

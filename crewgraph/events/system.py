@@ -25,7 +25,12 @@ class SignalType(IntEnum):
     SIGCONT = getattr(signal, "SIGCONT", 18)
 
 
-class SigTermEvent(BaseEvent):
+class _SignalEvent(BaseEvent):
+    reason: str | None = None
+    """The reason, if known."""
+
+
+class SigTermEvent(_SignalEvent):
     """The process is asked to terminate."""
 
     type: Literal["SIGTERM"] = "SIGTERM"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -33,11 +38,8 @@ class SigTermEvent(BaseEvent):
     signal_number: SignalType = SignalType.SIGTERM
     """The signal."""
 
-    reason: str | None = None
-    """The reason, if known."""
 
-
-class SigIntEvent(BaseEvent):
+class SigIntEvent(_SignalEvent):
     """The user pressed Ctrl-C (SIGINT)."""
 
     type: Literal["SIGINT"] = "SIGINT"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -45,11 +47,8 @@ class SigIntEvent(BaseEvent):
     signal_number: SignalType = SignalType.SIGINT
     """The signal."""
 
-    reason: str | None = None
-    """The reason, if known."""
 
-
-class SigHupEvent(BaseEvent):
+class SigHupEvent(_SignalEvent):
     """The terminal was closed."""
 
     type: Literal["SIGHUP"] = "SIGHUP"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -57,11 +56,8 @@ class SigHupEvent(BaseEvent):
     signal_number: SignalType = SignalType.SIGHUP
     """The signal."""
 
-    reason: str | None = None
-    """The reason, if known."""
 
-
-class SigTStpEvent(BaseEvent):
+class SigTStpEvent(_SignalEvent):
     """The user pressed Ctrl-Z (SIGTSTP)."""
 
     type: Literal["SIGTSTP"] = "SIGTSTP"  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -69,20 +65,14 @@ class SigTStpEvent(BaseEvent):
     signal_number: SignalType = SignalType.SIGTSTP
     """The signal."""
 
-    reason: str | None = None
-    """The reason, if known."""
 
-
-class SigContEvent(BaseEvent):
+class SigContEvent(_SignalEvent):
     """The process continues after it was stopped."""
 
     type: Literal["SIGCONT"] = "SIGCONT"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     signal_number: SignalType = SignalType.SIGCONT
     """The signal."""
-
-    reason: str | None = None
-    """The reason, if known."""
 
 
 SignalEvent = Annotated[

@@ -67,15 +67,15 @@ class FlowConversation:
     @property
     def conversation_messages(self) -> list[dict[str, Any]]:
         """The messages so far, in the format of models."""
-        return _view(self).messages
+        return _messages().get_conversation_messages(self)
 
     def append_message(self, role: _Role, content: str, **extra: object) -> None:
         """Append a message to the conversation; `extra` holds `name`, `tool_call_id`, `metadata` and the like."""
-        _view(self).append_message(role, content, extra)
+        _messages().append_message(self, role, content, **extra)
 
     def append_assistant_message(self, content: str, *, metadata: Metadata | None = None) -> None:
         """Append a message to the user."""
-        _view(self).append_message("assistant", content, {"metadata": metadata} if metadata else {})
+        self.append_message("assistant", content, **({"metadata": metadata} if metadata else {}))
 
     def append_agent_result(
         self,
@@ -93,11 +93,11 @@ class FlowConversation:
             visibility: "public" also shows it to the user, as do the agents in `visible_agent_outputs`.
             metadata: further data to record.
         """
-        _view(self).append_agent_result(agent_name, result, visibility, metadata or {})
+        _conversations().append_agent_result(self, agent_name, result, visibility, metadata or {})
 
     def receive_user_message(self, text: str, *, outcomes: Sequence[str] | None = None, llm: object = None) -> str:
         """Append a user message. Returns the intent if `outcomes` and a model to classify it are given, else the text."""
-        return _view(self).receive(text, outcomes, llm)
+        return _messages().receive_user_message(self, text, outcomes=outcomes, llm=llm)
 
     def classify_intent(
         self, text: str, outcomes: Sequence[str], *, llm: object, context: Sequence[Mapping[str, object]] | None = None
@@ -113,15 +113,16 @@ class FlowConversation:
         Raises:
             DefinitionError: there are no outcomes.
         """
-        return _view(self).classify(text, outcomes, llm, context)
+        history = self.conversation_messages if context is None else context
+        return _messages().classify_intent(text, outcomes, llm, history)
 
     def build_agent_context(self, agent_name: str) -> list[dict[str, Any]]:
         """Return the messages for an agent: the conversation, followed by the agent's own messages."""
-        return _view(self).agent_context(agent_name)
+        return _conversations().agent_context(self, agent_name)
 
     def build_router_context(self) -> dict[str, Any]:
         """Return the context for choosing a route."""
-        return _view(self).router_context()
+        return _conversations().router_context(self)
 
     def route_turn(self, context: dict[str, Any]) -> str | None:
         """The route of this turn; override it to choose it yourself. None leaves it to the model of the config."""
@@ -129,12 +130,12 @@ class FlowConversation:
 
     def can_answer_from_history(self, context: dict[str, Any]) -> bool:
         """Whether the conversation already holds the answer, as judged by `answer_from_history_llm`; False without that model."""
-        return _view(self).can_answer_from_history(context)
+        return _conversations().can_answer_from_history(self, context)
 
     @conversational_only
     def conversation_start(self) -> str | None:
         """Called at the start of each turn, for preparations; returns the user's text."""
-        return _view(self).current_message()
+        return _conversations().state_field(self.state, "current_user_message")
 
     @conversational_only
     @start()
@@ -142,25 +143,25 @@ class FlowConversation:
     def route_conversation(self) -> str:
         """Chooses the route of a turn."""
         self.conversation_start()
-        return _view(self).route()
+        return _conversations().select_route(self)
 
     @conversational_only
     @listen("converse")
     def converse_turn(self) -> str:
         """Answers with the whole conversation as context."""
-        return _view(self).converse()
+        return _conversations().converse(self)
 
     @conversational_only
     @listen("end")
     def end_conversation(self) -> str:
         """Ends the conversation."""
-        return _view(self).end()
+        return _conversations().end_conversation(self)
 
     @conversational_only
     @listen("answer_from_history")
     def answer_from_history_turn(self) -> str:
         """Answers from the history alone."""
-        return _view(self).answer_from_history()
+        return _conversations().answer_from_history(self)
 
     def handle_turn(
         self,
@@ -191,7 +192,11 @@ class FlowConversation:
             DefinitionError: the flow is not conversational, or there are intents but no model (also ValueError).
             RunError: the conversation waits for a person's answer.
         """
-        return self.kickoff(**_view(self).turn("handle_turn", message, session_id, intents, intent_llm, kickoff_kwargs))
+        return self.kickoff(
+            **_conversations().turn_arguments(
+                self, "handle_turn", message, session_id, intents, intent_llm, kickoff_kwargs
+            )
+        )
 
     async def ahandle_turn(
         self,
@@ -203,7 +208,9 @@ class FlowConversation:
         **kickoff_kwargs: object,
     ) -> Any:
         """Answer a user message on the current event loop; see `handle_turn`."""
-        kickoff_arguments = _view(self).turn("ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
+        kickoff_arguments = _conversations().turn_arguments(
+            self, "ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs
+        )
         return await self.kickoff_async(**kickoff_arguments)
 
     def stream_turn(
@@ -217,7 +224,9 @@ class FlowConversation:
     ) -> Any:
         """Answer a user message and yield every event as a frame; see `stream_events`."""
         return self.stream_events(
-            **_view(self).turn("stream_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
+            **_conversations().turn_arguments(
+                self, "stream_turn", message, session_id, intents, intent_llm, kickoff_kwargs
+            )
         )
 
     def astream_turn(
@@ -231,7 +240,9 @@ class FlowConversation:
     ) -> Any:
         """Answer a user message on the current event loop and yield every event as a frame; see `stream_events`."""
         return self.astream_events(
-            **_view(self).turn("astream_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
+            **_conversations().turn_arguments(
+                self, "astream_turn", message, session_id, intents, intent_llm, kickoff_kwargs
+            )
         )
 
     def chat(
@@ -260,7 +271,8 @@ class FlowConversation:
             defer_trace_finalization: without effect.
             handle_turn_kwargs: other arguments of `handle_turn`.
         """
-        _view(self).on_terminal(
+        _conversations().converse_at_terminal(
+            self,
             session_id,
             prompt,
             assistant_prefix,
@@ -275,6 +287,11 @@ class FlowConversation:
         """Has no effect: each turn is a run, and its trace ends with it."""
 
 
-def _view(flow: FlowConversation) -> Any:
-    """Return the conversation of a flow, which implements these methods."""
-    return extension("conversations")(flow)
+def _conversations() -> Any:
+    """Return the module that implements these methods."""
+    return extension("conversations")
+
+
+def _messages() -> Any:
+    """Return the module that reads and adds messages."""
+    return extension("conversations.messages")

@@ -1,17 +1,23 @@
-"""`BaseLLM`, the base class of custom language models, and `accepted_arguments`, which filters keywords by signature."""
+"""`BaseLLM`, the base class of custom language models, and `accepted_arguments`, which filters keywords by signature.
+
+`WatchedModel` is the base class of our models that send requests. Watchers see these: tests forbid, record or answer them.
+"""
 
 import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from weakref import WeakKeyDictionary
 
 from crewgraph.annotations import annotations_of, signature_of
 from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.bridge import acall
+from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.protocols import Config
 from crewgraph.errors import DefinitionError
 from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.current_call import CALL
@@ -218,7 +224,8 @@ class BaseLLM(ABC):
             self._provider = provider
         stop: str | list[str] = kwargs.pop("stop", None) or kwargs.pop("stop_sequences", None) or []
         self.stop = [stop] if isinstance(stop, str) else list(stop)
-        declared = {name: kwargs.pop(name) for name in [*kwargs] if _declares(type(self), name)}
+        known = {name for base in type(self).__mro__ for name in annotations_of(base)}
+        declared = {name: kwargs.pop(name) for name in [*kwargs] if name in known}
         self.additional_params = {**(additional_params or {}), **kwargs}
         for name, value in declared.items():
             setattr(self, name, value)
@@ -414,7 +421,9 @@ class BaseLLM(ABC):
         ongoing = CALL.get().ongoing
         if usage is not None and ongoing is not None:
             ongoing.used.append(usage)
-        self._count(UsageMetrics.of(usage))
+        with _usage_lock:
+            for name, number in UsageMetrics.of(usage).model_dump().items():
+                self._token_usage[name] = self._token_usage.get(name, 0) + number
         meter = CURRENT.get().meter
         if (
             meter is not None and CALL.get().caller is None
@@ -427,12 +436,87 @@ class BaseLLM(ABC):
         if ongoing is not None and ongoing.on_text is not None:
             ongoing.on_text(text)
 
-    def _count(self, usage: UsageMetrics) -> None:
-        with _usage_lock:
-            for name, number in usage.model_dump().items():
-                self._token_usage[name] = self._token_usage.get(name, 0) + number
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """A request that is about to be sent to a model."""
+
+    model: str
+    """The name of the model at its provider."""
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec]
+    stop: Sequence[str]
+
+    source: object
+    """The model as the program has it: a LangChain model, or an object with `call`."""
+
+    is_own: bool
+    """Whether it is any object with `call`, such as a stand-in, rather than a provider's model."""
 
 
-def _declares(subclass: type, name: str) -> bool:
-    """Return whether `BaseLLM` or a subclass declares an attribute of this name."""
-    return any(name in annotations_of(base) for base in subclass.__mro__)
+class RequestWatcher(Protocol):
+    """Sees model requests; from any thread."""
+
+    def answer(self, request: ModelRequest) -> Reply | None:
+        """Return the reply to a request, which then is not sent; None leaves it to others. What it raises, the request raises."""
+        ...
+
+    def sending(self, request: ModelRequest) -> None:
+        """Called when a request is about to be sent, as no watcher answers it. Its exceptions are raised by the request."""
+        ...
+
+    def answered(self, request: ModelRequest, reply: Reply) -> None:
+        """A model has answered a request that was sent."""
+        ...
+
+
+WATCHERS: list[RequestWatcher] = []
+"""The watchers of this process, the innermost last. Not of a context: a run may ask from any thread."""
+
+
+class WatchedModel:
+    """A model of which watchers see the requests; `_complete` and `_acomplete` send them."""
+
+    name: Any
+    _complete: Any
+    _acomplete: Any
+    _request_source: tuple[object, bool]
+    """`source` and `is_own` of the requests."""
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        """Answer a conversation."""
+        if not WATCHERS:
+            return self._complete(messages, tools, stop, config)
+        request = ModelRequest(self.name, messages, tools, stop, *self._request_source)
+        reply = _answer_of_watcher(request)
+        return _notified(request, self._complete(messages, tools, stop, config)) if reply is None else reply
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        """Answer a conversation; see `complete`."""
+        if not WATCHERS:
+            return await self._acomplete(messages, tools, stop, config)
+        request = ModelRequest(self.name, messages, tools, stop, *self._request_source)
+        reply = _answer_of_watcher(request)
+        return _notified(request, await self._acomplete(messages, tools, stop, config)) if reply is None else reply
+
+
+def _answer_of_watcher(request: ModelRequest) -> Reply | None:
+    """Return the reply of the innermost watcher that answers a request; None if it must be sent."""
+    for watcher in reversed(WATCHERS):
+        reply = watcher.answer(request)
+        if reply is not None:
+            return reply
+    for watcher in reversed(WATCHERS):
+        watcher.sending(request)
+    return None
+
+
+def _notified(request: ModelRequest, reply: Reply) -> Reply:
+    for watcher in reversed(WATCHERS):
+        watcher.answered(request, reply)
+    return reply

@@ -16,20 +16,27 @@ from typing import Any, Literal, Self, cast
 from pydantic import BaseModel
 
 from crewgraph.core.current import is_traced
-from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall, resolved
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.protocols import Config
 from crewgraph.extras import load
-from crewgraph.llm.base import BaseLLM, accepted_arguments
-from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
+from crewgraph.llm.base import BaseLLM, WatchedModel, accepted_arguments
+from crewgraph.llm.conversation import (
+    aexpanded,
+    expanded,
+    get_field,
+    openai_messages,
+    openai_tool,
+    plain_messages,
+    read_messages,
+    text_of,
+)
 from crewgraph.llm.current_call import CALL, CurrentCall, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields
 from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.replies import Limit, said_ending, whole_reply
 from crewgraph.llm.usage import langchain_usage
-from crewgraph.llm.watching import WatchedModel
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 from crewgraph.scoped import give_back
@@ -129,7 +136,9 @@ def read_answer(returned: object, usage: Usage | None = None) -> Reply:
     message = _read_returned(returned)
     requests = message.get("tool_calls", [])
     if requests:
-        requests = [_with_id(request, number) for number, request in enumerate(requests)]
+        requests = [
+            ToolRequest({**request, "id": request["id"] or f"call_{number}"}) for number, request in enumerate(requests)
+        ]
     return {"content": message["content"], "tool_calls": requests, "usage": usage, "extra": message.get("extra", {})}
 
 
@@ -175,16 +184,12 @@ def _answer_text(value: object) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     if isinstance(value, (Mapping, list)):
-        return json.dumps(value, ensure_ascii=False, default=_json_default)
+        return json.dumps(
+            value,
+            ensure_ascii=False,
+            default=lambda part: part.model_dump(mode="json") if isinstance(part, BaseModel) else str(part),
+        )
     return str(value)
-
-
-def _json_default(value: object) -> object:
-    return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
-
-
-def _with_id(request: ToolRequest, number: int) -> ToolRequest:
-    return {**request, "id": request["id"] or f"call_{number}"}
 
 
 def cut_at(content: Content, stop: Sequence[str]) -> Content:
@@ -256,7 +261,8 @@ class CallModel(WatchedModel):
         """
         self.source = source
         self._request_source = (source, True)
-        self._traced = traced
+        self.traced = traced
+        """Whether each call is reported to callback handlers."""
         self._response_model = response_model
 
     @property
@@ -287,7 +293,7 @@ class CallModel(WatchedModel):
             self.source, "call", {"response_model": structure}, named_only=frozenset({"response_model"})
         ):
             return None
-        return CallModel(self.source, traced=self._traced, response_model=structure)
+        return CallModel(self.source, traced=self.traced, response_model=structure)
 
     @property
     def native_tools(self) -> bool:
@@ -342,28 +348,11 @@ class CallModel(WatchedModel):
     @property
     def provider(self) -> str:
         """The provider if one is set explicitly, else a name derived from the class, as LangChain does."""
-        provider = next(
-            (attributes["_provider"] for attributes in _attribute_sources(self.source) if "_provider" in attributes),
-            None,
-        )
+        classes = [vars(base) for base in type(self.source).__mro__ if base is not BaseLLM]
+        holders: list[Mapping[str, object]] = [getattr(self.source, "__dict__", {}), *classes]
+        provider = next((holder["_provider"] for holder in holders if "_provider" in holder), None)
         class_name = type(self.source).__name__
         return provider if isinstance(provider, str) else class_name.removesuffix("LLM").lower() or class_name.lower()
-
-    @property
-    def traced(self) -> bool:
-        """Whether each call is reported to callback handlers."""
-        return self._traced
-
-
-def _limit_of(source: object) -> Limit | None:
-    limit: object = getattr(source, "max_tokens", None)
-    return ("max_tokens", limit) if isinstance(limit, int) else None
-
-
-def _attribute_sources(source: object) -> list[Mapping[str, object]]:
-    """Return the attributes of an object and of its classes, except those of `BaseLLM`."""
-    classes = [vars(base) for base in type(source).__mro__ if base is not BaseLLM]
-    return [getattr(source, "__dict__", {}), *classes]
 
 
 @cache
@@ -405,7 +394,9 @@ class _Call:
         """Convert the returned value to a reply, truncated at the first stop word."""
         reply = without_reasoning(read_answer(returned, self._ongoing.usage if self._ongoing.used else None))
         if not (returned is None or isinstance(returned, (str, list))):
-            reply = whole_reply(reply, said_ending(returned), self._model.name, limit=_limit_of(self._model.source))
+            limit: object = getattr(self._model.source, "max_tokens", None)
+            limited: Limit | None = ("max_tokens", limit) if isinstance(limit, int) else None
+            reply = whole_reply(reply, said_ending(returned), self._model.name, limit=limited)
         if stop:
             reply["content"] = cut_at(reply["content"], stop)
         if self._run is not None:

@@ -1,72 +1,72 @@
 """Capabilities of well-known models, looked up by name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from crewgraph.schema import is_mapping
 
 _DEFAULT_WINDOW = 8192
 
-CONTEXT_WINDOWS: tuple[tuple[str, int], ...] = (
-    ("gpt-5", 400_000),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-4o", 128_000),
-    ("gpt-4-turbo", 128_000),
-    ("gpt-4-1106", 128_000),
-    ("gpt-4-0125", 128_000),
-    ("gpt-4-32k", 32_768),
-    ("gpt-4", 8_192),
-    ("gpt-3.5", 16_385),
-    ("gpt-oss", 131_072),
-    ("chatgpt-4o", 128_000),
-    ("o1-mini", 128_000),
-    ("o1-preview", 128_000),
-    ("o1", 200_000),
-    ("o3", 200_000),
-    ("o4", 200_000),
-    ("claude-2.1", 200_000),
-    ("claude-2", 100_000),
-    ("claude", 200_000),
-    ("gemini-1.5-pro", 2_097_152),
-    ("gemini", 1_048_576),
-    ("gemma2", 8_192),
-    ("gemma-2", 8_192),
-    ("gemma", 131_072),
-    ("llama-3.1", 131_072),
-    ("llama3.1", 131_072),
-    ("llama-3.2", 131_072),
-    ("llama3.2", 131_072),
-    ("llama-3.3", 131_072),
-    ("llama3.3", 131_072),
-    ("llama-4", 1_048_576),
-    ("llama4", 1_048_576),
-    ("llama-3", 8_192),
-    ("llama3", 8_192),
-    ("deepseek", 131_072),
-    ("mixtral", 32_768),
-    ("mistral-large", 131_072),
-    ("mistral-medium", 131_072),
-    ("mistral-small", 131_072),
-    ("mistral-nemo", 131_072),
-    ("ministral", 131_072),
-    ("codestral", 262_144),
-    ("mistral", 32_768),
-    ("qwen3", 131_072),
-    ("qwen2.5", 131_072),
-    ("qwen-2.5", 131_072),
-    ("qwen", 32_768),
-    ("command-a", 262_144),
-    ("command-r", 131_072),
-    ("grok-4", 262_144),
-    ("grok", 131_072),
-    ("kimi", 131_072),
-    ("glm-4", 131_072),
-    ("sonar", 131_072),
-    ("nova", 300_000),
-    ("phi4", 16_384),
-    ("phi-4", 16_384),
-)
+CONTEXT_WINDOWS: Mapping[str, int] = {
+    "gpt-5": 400_000,
+    "gpt-4.1": 1_047_576,
+    "gpt-4o": 128_000,
+    "gpt-4-turbo": 128_000,
+    "gpt-4-1106": 128_000,
+    "gpt-4-0125": 128_000,
+    "gpt-4-32k": 32_768,
+    "gpt-4": 8_192,
+    "gpt-3.5": 16_385,
+    "gpt-oss": 131_072,
+    "chatgpt-4o": 128_000,
+    "o1-mini": 128_000,
+    "o1-preview": 128_000,
+    "o1": 200_000,
+    "o3": 200_000,
+    "o4": 200_000,
+    "claude-2.1": 200_000,
+    "claude-2": 100_000,
+    "claude": 200_000,
+    "gemini-1.5-pro": 2_097_152,
+    "gemini": 1_048_576,
+    "gemma2": 8_192,
+    "gemma-2": 8_192,
+    "gemma": 131_072,
+    "llama-3.1": 131_072,
+    "llama3.1": 131_072,
+    "llama-3.2": 131_072,
+    "llama3.2": 131_072,
+    "llama-3.3": 131_072,
+    "llama3.3": 131_072,
+    "llama-4": 1_048_576,
+    "llama4": 1_048_576,
+    "llama-3": 8_192,
+    "llama3": 8_192,
+    "deepseek": 131_072,
+    "mixtral": 32_768,
+    "mistral-large": 131_072,
+    "mistral-medium": 131_072,
+    "mistral-small": 131_072,
+    "mistral-nemo": 131_072,
+    "ministral": 131_072,
+    "codestral": 262_144,
+    "mistral": 32_768,
+    "qwen3": 131_072,
+    "qwen2.5": 131_072,
+    "qwen-2.5": 131_072,
+    "qwen": 32_768,
+    "command-a": 262_144,
+    "command-r": 131_072,
+    "grok-4": 262_144,
+    "grok": 131_072,
+    "kimi": 131_072,
+    "glm-4": 131_072,
+    "sonar": 131_072,
+    "nova": 300_000,
+    "phi4": 16_384,
+    "phi-4": 16_384,
+}
 """Context windows in tokens by name prefix; the first match wins."""
 
 _NO_STOP_MODELS = re.compile(r"^(?:o[134](?:$|-)|gpt-5|grok-(?:3-mini|4|code))")
@@ -123,7 +123,7 @@ def _bare(model: str) -> str:
 def context_window(model: str) -> int:
     """Return the context window of a model by its name, in tokens; 8192 for unknown names."""
     name = _bare(model)
-    return next((size for prefix, size in CONTEXT_WINDOWS if name.startswith(prefix)), _DEFAULT_WINDOW)
+    return next((size for prefix, size in CONTEXT_WINDOWS.items() if name.startswith(prefix)), _DEFAULT_WINDOW)
 
 
 def context_window_of(llm: object, model: str) -> int:
@@ -192,7 +192,7 @@ def refuses(llm: object, kind: str) -> bool:
     if is_mapping(profile) and f"{kind}_inputs" in profile:
         return not profile[f"{kind}_inputs"]
     name = _bare(_llm_name(llm, ""))
-    is_known = any(name.startswith(prefix) for prefix, _ in CONTEXT_WINDOWS)
+    is_known = name.startswith(tuple(CONTEXT_WINDOWS))
     if callable(supports_multimodal) and supports_multimodal() and (kind == "image" or not is_known):
         return False
     if is_known:

@@ -2,11 +2,9 @@
 
 import json
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache, partial
-from threading import Lock
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -16,15 +14,16 @@ from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.current import is_traced
-from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
+from crewgraph.core.operations import Do, Program, adrive, drive
 from crewgraph.core.plain import unstorable
 from crewgraph.errors import ModelError
 from crewgraph.llm.answer_limits import AnswerClock, AnswerLimits
+from crewgraph.llm.base import WatchedModel
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
 from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
-from crewgraph.llm.conversation import openai_tool, text_of
+from crewgraph.llm.conversation import aexpanded, expanded, openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_clients import (
     client_of_loops,
@@ -39,7 +38,6 @@ from crewgraph.llm.responses import Responses
 from crewgraph.llm.runnables import is_sync_only, leaves, map_models, model_of_run, without_parser
 from crewgraph.llm.schemas import strict_schema, tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
-from crewgraph.llm.watching import WatchedModel
 from crewgraph.redaction import SecretRedactor, redacted_logger, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 
@@ -53,7 +51,6 @@ _PROBE: ToolSpec = {
 _CACHED_BINDINGS = 64
 _RETRIES = 2
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_new_tokens")
-_CACHED_MESSAGES = 512
 _BEGUN_BY_USERS = ("ChatGoogleGenerativeAI", "ChatVertexAI")
 _HANDLED_KEYS = {"tool_calls", "function_call", "parsed", "refusal"}
 _EXCLUDED_PARAMETERS = (  # parts of parameter names that do not affect answers, or that are secret
@@ -108,11 +105,9 @@ class ChatModel(WatchedModel):
         models: list[object] = [model_of_run(leaf.model) for leaf in self._leaves]
         self._base = models[0]
         self._request_source = (self._base, False)
-        self._changes = self._base is not self._leaves[0].model
         self._blocks = all(map(is_sync_only, models))
         self._stop = list(dict.fromkeys([*stop, *(self._bound.get("stop") or _own_stop(self._base))]))
         self._names = list(map(_name_of_model, models))
-        self._name_attribute = _name_attribute(self._base)
         self._accepts_stop = (
             supports_stop_words(self.name)
             and getattr(self._base, "use_responses_api", None) is not True
@@ -124,7 +119,6 @@ class ChatModel(WatchedModel):
         # Ollama's messages do not say where they come from when their stream has no end.
         self._protocol = "ollama" if any(kind.__module__.startswith("langchain_ollama.") for kind in kinds) else ""
         self._bindings: dict[tuple[str, bool], Any] = {}
-        self._latest: tuple[Sequence[ToolSpec], bool, Any] | None = None
         self._process = os.getpid()
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
         self._identity: PlainMapping | None = None
@@ -132,10 +126,7 @@ class ChatModel(WatchedModel):
     @property
     def name(self) -> str:
         """The name of the model at its provider."""
-        base, attribute = self._base, self._name_attribute  # pydantic takes long to say that there is none
-        if self._changes:
-            base = model_of_run(self._leaves[0].model)
-        return self._names[0] if attribute is None else getattr(base, attribute, None) or _name_of_model(base)
+        return _name_of_model(model_of_run(self._leaves[0].model))
 
     @property
     def identity(self) -> PlainMapping:
@@ -145,13 +136,15 @@ class ChatModel(WatchedModel):
         return self._identity
 
     def _build_identity(self) -> PlainMapping:
-        parameters = {**(self._parameters or {}), **_identifying_parameters(self._base), **self._bound}
+        own: object = getattr(self._base, "_identifying_params", None)
+        parameters = {**(self._parameters or {}), **(own if is_mapping(own) else {}), **self._bound}
         identity = {key: as_plain_data(value) for key, value in parameters.items() if not _is_excluded(key)}
         identity = {key: value for key, value in identity.items() if value not in (None, [], {})}
         if self._stop:
             identity["stop"] = self._stop
         if self._response_format is not None:
-            identity["response_format"] = _response_schema(self._response_format)
+            form = self._response_format
+            identity["response_format"] = as_plain_data(form) if isinstance(form, Mapping) else form.model_json_schema()
         if self._settings:
             identity["settings"] = as_plain_data(dict(self._settings))
         return {**identity, "class": type(self._base).__name__, "model": self.name}
@@ -184,7 +177,7 @@ class ChatModel(WatchedModel):
     def _copy(self, response_format: type[BaseModel] | PlainMapping | None, settings: Mapping[str, Any]) -> "ChatModel":
         own = copy(self)
         own._response_format, own._settings = response_format, settings
-        own._bindings, own._latest, own._structured, own._identity = {}, None, {}, None
+        own._bindings, own._structured, own._identity = {}, {}, None
         return own
 
     def for_structure(self, structure: type[BaseModel]) -> "ChatModel | None":
@@ -200,44 +193,43 @@ class ChatModel(WatchedModel):
             self._structured[structure] = structured
         return self._structured[structure]
 
-    def _complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: RunnableConfig
-    ) -> Reply:
-        name, runnable = self.name, self._runnable_for(tools)
-        with ProviderErrors(name, self.redactor, AnswerClock(name, self._limits)):
-            turn, run_config, keywords = self._turn(expanded(messages), stop, config, name)
-            while turn.goes_on:
-                try:
-                    turn.add(runnable.invoke(turn.messages, run_config, **keywords))
-                except structure_errors() as error:
-                    turn.add(message_in(error))
-                except status_errors() as error:
-                    runnable = self._with_other_limit(error, tools)
-        return self._reply(turn, stop, structured=not tools)
+    def _complete(self, *request: Any) -> Reply:
+        return drive(self._answer(*request, across_loops=False))
 
-    async def _acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: RunnableConfig
-    ) -> Reply:
-        name, runnable = self.name, self._runnable_for(tools, across_loops=True)
+    async def _acomplete(self, *request: Any) -> Reply:
+        return await adrive(self._answer(*request, across_loops=True))
+
+    def _answer(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        stop: Sequence[str],
+        config: RunnableConfig,
+        *,
+        across_loops: bool,
+    ) -> Program[Reply]:
+        name, runnable = self.name, self._runnable_for(tools, across_loops)
         with ProviderErrors(name, self.redactor, AnswerClock(name, self._limits)):
-            turn, run_config, keywords = self._turn(await aexpanded(messages), stop, config, name)
+            sent = yield Do(expanded, aexpanded, messages)
+            turn, run_config, keywords = self._turn(sent, stop, config, name)
             while turn.goes_on:
+                ask = partial(acall, runnable.invoke) if self._blocks else runnable.ainvoke
                 try:
-                    if self._blocks:
-                        turn.add(await acall(runnable.invoke, turn.messages, run_config, **keywords))
-                    else:
-                        turn.add(await runnable.ainvoke(turn.messages, run_config, **keywords))
+                    message = yield Do(
+                        partial(runnable.invoke, **keywords), partial(ask, **keywords), turn.messages, run_config
+                    )
+                    turn.add(message)
                 except structure_errors() as error:
                     turn.add(message_in(error))
                 except status_errors() as error:
-                    runnable = self._with_other_limit(error, tools, across_loops=True)
+                    runnable = self._with_other_limit(error, tools, across_loops)
         return self._reply(turn, stop, structured=not tools)
 
     def _turn(
         self, messages: Sequence[Message], stop: Sequence[str], config: RunnableConfig, name: str
     ) -> tuple[ModelTurn, RunnableConfig, PlainDict]:
         """Return the conversation to send, and the config and keywords to send it with."""
-        sent = _message_cache.convert(_user_first(messages) if self._user_must_begin else messages)
+        sent = list(map(_langchain_message, _user_first(messages) if self._user_must_begin else messages))
         run_config: RunnableConfig = {**config, "run_name": name}  # traces show the model, not its class
         # In a graph's run callbacks are known; a request outside of one may get LangSmith's by the environment.
         if is_traced(config) or "configurable" not in config:
@@ -254,13 +246,10 @@ class ChatModel(WatchedModel):
                 sent = [AIMessage([*reasoning]), *sent]
         return ModelTurn(sent, self._protocol), run_config, keywords
 
-    def _runnable_for(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+    def _runnable_for(self, tools: Sequence[ToolSpec], across_loops: bool = False) -> Any:
         """Return the model with tools."""
         if self._process != os.getpid():  # forked: the models that are prepared use connections of the parent
-            self._process, self._bindings, self._latest = os.getpid(), {}, None
-        latest = self._latest
-        if latest is not None and latest[0] is tools and latest[1] is across_loops:  # of the same agent loop
-            return latest[2]
+            self._process, self._bindings = os.getpid(), {}
         key = (json.dumps(tools, sort_keys=True, default=str) if tools else "", across_loops)
         if key not in self._bindings:
             if len(self._bindings) >= _CACHED_BINDINGS:
@@ -268,18 +257,16 @@ class ChatModel(WatchedModel):
             make_client = cache(client_of_loops) if across_loops else None
             source = map_models(self.source, partial(prepared, make_client=make_client))
             self._bindings[key] = self._bind(source, tools)
-        runnable = self._bindings[key]
-        self._latest = (tools, across_loops, runnable) if isinstance(tools, tuple) else None
-        return runnable
+        return self._bindings[key]
 
-    def _with_other_limit(self, error: Exception, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> Any:
+    def _with_other_limit(self, error: Exception, tools: Sequence[ToolSpec], across_loops: bool) -> Any:
         """Return the model for a server that wants `max_completion_tokens` for `max_tokens`; else raise its error."""
         sends_it = any(with_completion_limit(leaf.model) is not leaf.model for leaf in self._leaves)
         if "max_completion_tokens" not in str(error) or not sends_it:
             raise error
         self.source = map_models(self.source, with_completion_limit)
-        self._leaves, self._bindings, self._latest = leaves(self.source), {}, None
-        return self._runnable_for(tools, across_loops=across_loops)
+        self._leaves, self._bindings = leaves(self.source), {}
+        return self._runnable_for(tools, across_loops)
 
     def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
         if tools:
@@ -332,7 +319,10 @@ class ChatModel(WatchedModel):
             *self._stop,
             *stop,
         ]  # not every server that takes them keeps to them; what comes before one is whole
-        if turn.ending.verdict != "whole" and not _ends_before(reply, stop_words):
+        goes_on = (
+            not reply["tool_calls"] and cut_at(reply["content"], stop_words) != reply["content"]
+        )  # after a stop word
+        if turn.ending.verdict != "whole" and not goes_on:
             name = reply.get("model", self.name)
             reply = whole_reply(reply, turn.ending, name, limit=self._limit(), structured=structure is not None)
         if structure is not None:
@@ -349,11 +339,6 @@ class ChatModel(WatchedModel):
         return next(((name, limits[name]) for name in _LIMITS if limits.get(name)), None)
 
 
-def _ends_before(reply: Reply, stop_words: Sequence[str]) -> bool:
-    """Whether a reply is a text that goes on after a stop word."""
-    return not reply["tool_calls"] and bool(stop_words) and cut_at(reply["content"], stop_words) != reply["content"]
-
-
 def _user_first(messages: Sequence[Message]) -> Sequence[Message]:
     """Return messages without empty instructions, in which the user speaks first, for providers that insist on both."""
     kept = [message for message in messages if message["role"] != "system" or message["content"]]
@@ -364,18 +349,10 @@ def _user_first(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _name_of_model(model: object) -> str:
-    attribute = _name_attribute(model)
-    if attribute is not None:
-        return getattr(model, attribute)
-    return str(getattr(model, "_llm_type", None) or type(model).__name__)
-
-
-def _name_attribute(model: object) -> str | None:
-    """Return the attribute of a model that holds its name, if it has one."""
     for attribute in ("model_name", "model", "model_id", "deployment_name", "azure_deployment"):
         if isinstance(name := getattr(model, attribute, None), str) and name:
-            return attribute
-    return None
+            return name
+    return str(getattr(model, "_llm_type", None) or type(model).__name__)
 
 
 def _answering_model(answer: object, names: Sequence[str]) -> str:
@@ -392,20 +369,9 @@ def _own_stop(base: object) -> list[str]:
     return list(map(str, cast("list[object]", stop))) if isinstance(stop, (list, tuple)) else []
 
 
-def _identifying_parameters(base: object) -> Mapping[str, object]:
-    parameters = getattr(base, "_identifying_params", None)
-    return parameters if is_mapping(parameters) else {}
-
-
 def _is_excluded(parameter: str) -> bool:
     return parameter.startswith("_") or (
         "tokens" not in parameter and any(word in parameter.lower() for word in _EXCLUDED_PARAMETERS)
-    )
-
-
-def _response_schema(response_format: type[BaseModel] | PlainMapping) -> object:
-    return (
-        as_plain_data(response_format) if isinstance(response_format, Mapping) else response_format.model_json_schema()
     )
 
 
@@ -448,31 +414,6 @@ def _bindable(spec: ToolSpec, model: object) -> object:
     return StructuredTool(name=name, description=about, args_schema=spec["parameters"], func=print, extras=extras)
 
 
-class _MessageCache:
-    """Cache of converted messages: an agent loop sends the same ones again with every request."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        # Holding the message keeps its id from being reused.
-        self._known: OrderedDict[int, tuple[Message, object, BaseMessage]] = OrderedDict()
-
-    def convert(self, messages: Sequence[Message]) -> list[BaseMessage]:
-        return list(map(self._convert, messages))
-
-    def _convert(self, message: Message) -> BaseMessage:
-        cached = self._known.get(id(message))
-        if cached is None or cached[0] is not message or cached[1] is not message["content"]:
-            cached = message, message["content"], _langchain_message(message)
-            with self._lock:
-                self._known[id(message)] = cached
-                if len(self._known) > _CACHED_MESSAGES:
-                    self._known.popitem(last=False)
-        return cached[2]
-
-
-_message_cache = _MessageCache()
-
-
 def _langchain_message(message: Message) -> BaseMessage:
     content: Any = message["content"]
     match message["role"]:
@@ -481,23 +422,17 @@ def _langchain_message(message: Message) -> BaseMessage:
         case "user":
             return HumanMessage(content)
         case "assistant":
-            calls: list[Any] = [_langchain_call(request) for request in message.get("tool_calls", ())]
+            # Arguments that are not JSON are wrapped in a dict, which every provider accepts.
+            calls: list[Any] = [
+                {**request, "args": {"invalid": args} if isinstance(args := request["args"], str) else args}
+                for request in message.get("tool_calls", ())
+            ]
             extra = with_bytes(message.get("extra", {}))
             return AIMessage(with_bytes(content), tool_calls=calls, additional_kwargs=extra)
         case "tool":
             return ToolMessage(content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name"))
         case role:
             raise ModelError(f"Unknown message role `{role}`. Use one of: system, user, assistant, tool.")
-
-
-def _langchain_call(request: ToolRequest) -> dict[str, object]:
-    args = request["args"]
-    # Arguments that are not JSON are wrapped in a dict, which every provider accepts.
-    return {
-        "id": request["id"],
-        "name": request["name"],
-        "args": {"invalid": args} if isinstance(args, str) else args,
-    }
 
 
 def _reply_of(answer: Any) -> Reply:

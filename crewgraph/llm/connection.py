@@ -1,15 +1,14 @@
 """Builds LangChain chat models from CrewAI's keywords.
 
-`BaseInterceptor` may inspect and modify HTTP requests and responses; the two transports call it.
+`BaseInterceptor` may inspect and modify HTTP requests and responses; the transports call it.
 """
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.loops.transport import LoopTransport, client_of_fork, proxied_client
@@ -47,62 +46,38 @@ class BaseInterceptor(ABC, Generic[T, U]):
         return await acall(self.on_inbound, message)
 
 
-class InterceptingTransport:
-    """HTTP transport that calls an interceptor and sends through its own client.
+class AsyncInterceptingTransport(LoopTransport):
+    """Async HTTP transport that calls an interceptor around the requests of each event loop.
 
     Args:
-        client: The client to send with.
+        make_client: Returns a client to send with.
         interceptor: Called for each request and response.
     """
 
-    def __init__(self, client: Any, interceptor: BaseInterceptor[Any, Any]) -> None:
-        self._client, self._interceptor = client, interceptor
-
-    def handle_request(self, request: Any) -> Any:
-        outbound = call(self._interceptor.on_outbound, request)
-        response = self._client.send(outbound, stream=True, auth=None, follow_redirects=False)
-        return call(self._interceptor.on_inbound, response)
-
-    def close(self) -> None:
-        self._client.close()
-
-    def __del__(self) -> None:
-        self.close()  # models are garbage collected without being closed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class AsyncInterceptingTransport:
-    """Async HTTP transport that calls an interceptor around another transport.
-
-    Args:
-        transport: The transport to send with.
-        interceptor: Called for each request and response.
-    """
-
-    def __init__(self, transport: Any, interceptor: BaseInterceptor[Any, Any]) -> None:
-        self._transport, self._interceptor = transport, interceptor
+    def __init__(self, make_client: Callable[[], object], interceptor: BaseInterceptor[Any, Any]) -> None:
+        super().__init__(make_client)
+        self._interceptor = interceptor
 
     async def handle_async_request(self, request: Any) -> Any:
         outbound = await acall(self._interceptor.aon_outbound, request)
-        return await acall(self._interceptor.aon_inbound, await self._transport.handle_async_request(outbound))
+        return await acall(self._interceptor.aon_inbound, await super().handle_async_request(outbound))
 
-    async def aclose(self) -> None:
-        await self._transport.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
+def _intercepted(client: Any, interceptor: BaseInterceptor[Any, Any]) -> Any:
+    """Return a synchronous HTTP transport that calls an interceptor, and sends through a client of its own."""
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+    class InterceptingTransport(load("httpx").BaseTransport):
+        def handle_request(self, request: Any) -> Any:
+            outbound = call(interceptor.on_outbound, request)
+            return call(interceptor.on_inbound, client.send(outbound, stream=True, auth=None, follow_redirects=False))
+
+        def close(self) -> None:
+            client.close()
+
+        def __del__(self) -> None:
+            self.close()  # models are garbage collected without being closed
+
+    return InterceptingTransport()
 
 
 _AZURE_VERSION = "2024-06-01"
@@ -173,42 +148,32 @@ def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
 
 
 def _chat_model(target: Target, address: str | None, keywords: dict[str, Any], lenient: bool) -> Any:
-    match target.provider.name:
-        case "azure" if address is not None and "/openai/v1" not in address:
-            return _azure_model(address, keywords)
-        case "ollama" if find_spec("langchain_ollama") is None:
-            return _openai_model(target, {**keywords, "base_url": f"{address}/v1"})
-        case "ollama":
-            model_class = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").ChatOllama
-            return _construct_model(target, model_class, _ollama_keywords(keywords), lenient=lenient)
-        case "vertex_ai":
-            return _construct_model(
-                target, _provider_class(target.provider), _vertex_keywords(target, keywords), lenient=lenient
-            )
-        case "bedrock":
-            return _construct_model(
-                target, _provider_class(target.provider), _bedrock_keywords(keywords), lenient=lenient
-            )
-        case "gemini":
-            return _construct_model(
-                target, _provider_class(target.provider), _gemini_keywords(target, keywords), lenient=lenient
-            )
-        case _ if target.provider.module == "langchain_openai":
-            return _openai_model(target, keywords)
-        case _:
-            return _construct_model(target, _provider_class(target.provider), keywords, lenient=lenient)
+    provider = target.provider
+    if provider.name == "azure" and address is not None and "/openai/v1" not in address:
+        return _azure_model(address, keywords)
+    if provider.name == "ollama" and find_spec("langchain_ollama") is None:
+        return _openai_model(target, {**keywords, "base_url": f"{address}/v1"})
+    if provider.model_class.startswith("langchain_openai."):
+        return _openai_model(target, keywords)
+    if provider.name == "ollama":
+        keywords = _ollama_keywords(keywords)
+    # Gemini 2.5 rejects levels of thinking. Google's own OpenAI endpoint has these budgets for them.
+    elif "gemini-2.5" in target.model and keywords.get("reasoning_effort") in _GEMINI_BUDGETS:
+        keywords.setdefault("thinking_budget", _GEMINI_BUDGETS[keywords.pop("reasoning_effort")])
+    return _construct_model(target, _provider_class(provider), keywords, lenient=lenient)
 
 
 def _provider_class(provider: Provider) -> Any:
     purpose = f"The provider `{provider.name}`"
+    module, _, class_name = provider.model_class.partition(".")
     if provider.extra is not None:
-        return getattr(require(provider.module, extra=provider.extra, purpose=purpose), provider.class_name)
-    if find_spec(provider.module) is None:
-        package = provider.module.replace("_", "-")
+        return getattr(require(module, extra=provider.extra, purpose=purpose), class_name)
+    if find_spec(module) is None:
+        package = module.replace("_", "-")
         raise MissingExtra(
             f"{purpose} needs the package `{package}`, which is not installed. Install it with: pip install {package}"
         )
-    return getattr(load(provider.module), provider.class_name)
+    return getattr(load(module), class_name)
 
 
 def _openai_model(target: Target, keywords: dict[str, Any]) -> Any:
@@ -267,7 +232,7 @@ def _set_clients(keywords: dict[str, Any], interceptor: Any) -> None:
     proxy = keywords.pop("openai_proxy", None) or os.environ.get("OPENAI_PROXY")
     keywords["openai_proxy"] = ""  # the clients have it: LangChain rejects a proxy beside a client
     if interceptor is not None:
-        transport = InterceptingTransport(openai.DefaultHttpxClient(proxy=proxy), interceptor)
+        transport = _intercepted(openai.DefaultHttpxClient(proxy=proxy), interceptor)
         keywords.setdefault("http_client", openai.DefaultHttpxClient(transport=transport))
     elif proxy:
         keywords.setdefault("http_client", proxied_client(proxy))
@@ -278,9 +243,10 @@ def _set_clients(keywords: dict[str, Any], interceptor: Any) -> None:
             # With LangChain's own options, httpx ignores the environment's proxies.
             keywords.setdefault("http_socket_options", ())
     if "http_async_client" not in keywords:
-        transport = LoopTransport(partial(openai.DefaultAsyncHttpxClient, proxy=proxy))
-        if interceptor is not None:
-            transport = AsyncInterceptingTransport(transport, interceptor)
+        make_client = partial(openai.DefaultAsyncHttpxClient, proxy=proxy)
+        transport = (
+            LoopTransport(make_client) if interceptor is None else AsyncInterceptingTransport(make_client, interceptor)
+        )
         keywords["http_async_client"] = openai.DefaultAsyncHttpxClient(transport=transport)
 
 
@@ -305,39 +271,8 @@ _OLLAMA_EFFORTS: PlainMapping = {"none": False, "minimal": "low", "xhigh": "high
 """Ollama's `think` for efforts that it has no name for."""
 
 
-def _gemini_keywords(target: Target, keywords: dict[str, Any]) -> dict[str, Any]:
-    # Gemini 2.5 rejects levels of thinking. Google's own OpenAI endpoint has these budgets for them.
-    if "gemini-2.5" in target.model and (effort := keywords.get("reasoning_effort")) in _GEMINI_BUDGETS:
-        del keywords["reasoning_effort"]
-        keywords.setdefault("thinking_budget", _GEMINI_BUDGETS[effort])
-    return keywords
-
-
 _GEMINI_BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576}
 """Tokens for thinking by `reasoning_effort`."""
-
-
-def _vertex_keywords(target: Target, keywords: dict[str, Any]) -> dict[str, Any]:
-    keywords = _gemini_keywords(target, keywords)
-    keywords["vertexai"] = True
-    for name, variables in {
-        "project": ("VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"),
-        "location": ("VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"),
-    }.items():
-        value = next((os.environ[v] for v in variables if os.environ.get(v)), None)
-        if value and name not in keywords and f"vertex_{name}" not in keywords:
-            keywords[name] = value
-    return keywords
-
-
-def _bedrock_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
-    region = next(
-        (os.environ[v] for v in ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION") if v in os.environ),
-        None,
-    )
-    if region and "region_name" not in keywords and "aws_region_name" not in keywords:
-        keywords["region_name"] = region
-    return keywords
 
 
 def _construct_model(target: Target, model_class: Any, keywords: dict[str, Any], *, lenient: bool) -> Any:
@@ -346,6 +281,7 @@ def _construct_model(target: Target, model_class: Any, keywords: dict[str, Any],
         model_class, {name: value for name, value in keywords.items() if value is not None}
     )
     unknown.pop("stream", None)
+    known = {**target.provider.defaults, **target.provider.environment_settings(), **known}
     if has_strict_api(model_class):
         known |= {name: without_blank(known[name]) for name in ("stop", "stop_sequences") if name in known}
     if lenient and provider == "litellm":

@@ -7,8 +7,11 @@ from typing import Any, cast
 from pydantic import BaseModel
 from typing_extensions import TypeIs
 
+from crewgraph.core.files import is_file_mark
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Content, Message, ToolRequest, ToolSpec
 from crewgraph.errors import ModelError
+from crewgraph.extensions import extension
 from crewgraph.llm.errors import InvalidMessage
 from crewgraph.llm.provider_fields import KEY, join_parts, read_part
 from crewgraph.schema import PlainDict, is_mapping, is_object
@@ -75,7 +78,8 @@ def _read_message(entry: object, number: int) -> Message:
     if not isinstance(role, str):
         raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="a role"))
     content: Any = get_field(entry, "content")
-    if content is None and _lacks_content(entry):
+    # A message without text but with tool calls is complete.
+    if content is None and is_mapping(entry) and not {"content", "tool_calls"} & entry.keys():
         raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="content"))
     message: Message = {
         "role": _ROLES.get(role, role),
@@ -96,11 +100,6 @@ def _extra(entry: object, calls: Sequence[object], requests: Sequence[ToolReques
     """Return what a provider wants back with a message, as the program has it from its answer."""
     part = read_part({**entry}) if is_mapping(entry) else None
     return getattr(calls, "extra", {}) if part is None else {KEY: join_parts([part], requests)}
-
-
-def _lacks_content(entry: object) -> bool:
-    # A message without text but with tool calls is complete.
-    return is_mapping(entry) and not {"content", "tool_calls"} & entry.keys()
 
 
 def _is_role_pair(entry: object) -> TypeIs[tuple[str, Content]]:
@@ -174,7 +173,7 @@ def openai_tool(spec: ToolSpec) -> dict[str, object]:
 
 def openai_messages(messages: Sequence[Message]) -> list[PlainDict]:
     """Return messages as OpenAI's dicts, including tool calls and their results."""
-    return [_openai_message(message) for message in messages]
+    return list(map(_openai_message, messages))
 
 
 def _openai_message(message: Message) -> dict[str, object]:
@@ -221,3 +220,25 @@ def plain_messages(messages: Sequence[Message]) -> list[Message]:
 def _written_arguments(request: ToolRequest) -> str:
     args = request["args"]
     return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+
+
+def expanded(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return a conversation with its file marks replaced by the files' content, as OpenAI content blocks. Reads the files.
+
+    Raises:
+        FileChanged: a file is gone or has changed.
+    """
+    return extension("files.expand")(messages) if _has_files(messages) else messages
+
+
+async def aexpanded(messages: Sequence[Message]) -> Sequence[Message]:
+    """Async version of `expanded`; reads the files in a thread."""
+    return await in_thread(extension("files.expand"), messages) if _has_files(messages) else messages
+
+
+def _has_files(messages: Sequence[Message]) -> bool:
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, list) and any(map(is_file_mark, content)):
+            return True
+    return False

@@ -1,11 +1,12 @@
 """Context of the current model call: its usage and its text stream."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crewgraph.core.messages import Usage
+from crewgraph.core.messages import Content, Usage
 
 if TYPE_CHECKING:
     from crewgraph.llm.answer_limits import AnswerClock
@@ -32,16 +33,22 @@ class OngoingCall:
     @property
     def usage(self) -> Usage | None:
         """The sum of the reported usage; None if there is none."""
-        if not self.used:
-            return None
-        return {
-            "prompt_tokens": sum(usage["prompt_tokens"] for usage in self.used),
-            "completion_tokens": sum(usage["completion_tokens"] for usage in self.used),
-            "total_tokens": sum(usage["total_tokens"] for usage in self.used),
-            "cached_prompt_tokens": sum(usage["cached_prompt_tokens"] for usage in self.used),
-            "reasoning_tokens": sum(usage["reasoning_tokens"] for usage in self.used),
-            "cache_creation_tokens": sum(usage["cache_creation_tokens"] for usage in self.used),
-        }
+        sums: Any = Counter[str]()
+        for usage in self.used:
+            sums.update(usage)
+        total: Any = {**sums} or None
+        return total
+
+
+@dataclass(frozen=True)
+class RequestEnd:
+    """Emits the event of a request's end, once the hooks after it have run."""
+
+    completed: Callable[[Content], None]
+    """Takes the content as the hooks left it."""
+
+    failed: Callable[[BaseException], None]
+    """Takes the deny of a hook."""
 
 
 class CurrentCall(NamedTuple):
@@ -61,6 +68,9 @@ class CurrentCall(NamedTuple):
 
     replaced: "tuple[UsageLedger, UsageLedger] | None" = None
     """A ledger and its replacement; see `UsageLedger.current`."""
+
+    ends: list[RequestEnd] | None = None
+    """Where the event of the request's end is left to hooks; None where it is emitted at once."""
 
 
 CALL: ContextVar[CurrentCall] = ContextVar("crewgraph_call", default=CurrentCall())

@@ -26,7 +26,7 @@ from crewgraph.events.base import new_id
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool_calls, text_of
-from crewgraph.llm.current_call import CALL
+from crewgraph.llm.current_call import CALL, RequestEnd
 from crewgraph.llm.errors import UnfinishedReply
 from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
 from crewgraph.llm.wrapping import ModelWrapper
@@ -194,6 +194,14 @@ class EventModel(ModelWrapper[Model]):
             reply = await awaited(self.model.acomplete(messages, tools, stop, asked.config))
         return asked.completed(reply)
 
+    def delayed(self, seconds: float, max_rpm: int | None = None) -> None:
+        """Emit the event of a delay, for `max_rpm` or requested by the provider."""
+        if crewai_event_bus.wants(late.LLMCallDelayedEvent):
+            event = late.LLMCallDelayedEvent(
+                from_agent=self.agent, from_task=self.task, model=self.name, seconds=seconds, max_rpm=max_rpm
+            )
+            crewai_event_bus.emit(self.source if self.agent is None else self.agent, event)
+
     def count(self, model: str, usage: Usage | None) -> None:
         """Count the usage of a request in what the run may use, and in the flows around it."""
         if (meter := CURRENT.get().meter) is not None:
@@ -210,11 +218,7 @@ class _Asked:
     ) -> None:
         self._model, self._name, self._messages = model, model.name, messages
         check_limits(self._name)
-        self._ends: list[RequestEnd] | None = None
-        if _ENDS in (config.get("configurable") or ()):
-            configurable = config.get("configurable", {})
-            own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _ENDS}}
-            config, self._ends = own, configurable[_ENDS]
+        self._ends = CALL.get().ends
         call_id = ""
         if crewai_event_bus.wants(late.LLMCallStartedEvent):
             self._emit(
@@ -246,7 +250,7 @@ class _Asked:
         self.config = listened_to
 
     def __enter__(self) -> Self:
-        self._token = CALL.set(CALL.get()._replace(caller=(self._model.agent, self._model.task)))
+        self._token = CALL.set(CALL.get()._replace(caller=(self._model.agent, self._model.task), ends=None))
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -298,26 +302,6 @@ class _Asked:
             else:
                 ends.append(RequestEnd(completed, self._failed))
         return reply
-
-
-@dataclass(frozen=True)
-class RequestEnd:
-    """Emits the event of a request's end, once the hooks after it have run."""
-
-    completed: Callable[[Content], None]
-    """Takes the content as the hooks left it."""
-
-    failed: Callable[[BaseException], None]
-    """Takes the deny of a hook."""
-
-
-_ENDS = "__crewgraph_request_ends"
-
-
-def reporting_later(config: RunnableConfig) -> tuple[RunnableConfig, list[RequestEnd]]:
-    """Return a config with which an `EventModel` leaves the event of the request's end to the caller, and where it is then."""
-    ends: list[RequestEnd] = []
-    return {**config, "configurable": {**config.get("configurable", {}), _ENDS: ends}}, ends
 
 
 def _plain_reply(reply: Reply) -> Reply:

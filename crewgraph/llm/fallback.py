@@ -80,43 +80,27 @@ class FallbackModel(AskingModel):
 
     def answer(self, *request: Any) -> Program[Reply]:
         """Answer a conversation; the reply names the model that answered if it is not the first."""
-        failures = _Failures(self)
+        reasons: list[str] = []
+        used: list[tuple[str, Usage | None]] = []  # by models whose answers are not whole
         for number, model in enumerate(self.models):
             try:
-                return failures.named(number, (yield asking(model, *request)))
+                reply: Reply = yield asking(model, *request)
             except Exception as error:
-                if not failures.pass_on(number, error):
+                following = next(iter(self.models[number + 1 :]), None)
+                if following is None or not may_fall_back(error):
+                    if reasons:
+                        error.add_note(f"`{model.name}` was called because {'; '.join(reasons)}")
                     raise
+                reason = f"{type(error).__name__}: {error}"
+                if isinstance(error, UnfinishedReply):
+                    used.append((model.name, error.usage))
+                reasons.append(f"`{model.name}` failed ({reason})")
+                _log.warning("model `%s` failed, falling back to `%s`: %s", model.name, following.name, reason)
+                if self.on_fallback is not None:
+                    self.on_fallback(model.name, following.name, error)
+                continue
+            if not number:
+                return reply
+            reply = {**reply, "model": reply.get("model") or model.name}
+            return {**reply, "before": used} if used else reply
         raise AssertionError("the last attempt raises")
-
-
-class _Failures:
-    """The models that failed in one request."""
-
-    def __init__(self, owner: FallbackModel) -> None:
-        self._owner = owner
-        self._reasons: list[str] = []
-        self._used: list[tuple[str, Usage | None]] = []
-
-    def named(self, number: int, reply: Reply) -> Reply:
-        """Return the reply with the name of the model, and what the models before have used, whose answers are not whole."""
-        if not number:
-            return reply
-        reply = {**reply, "model": reply.get("model") or self._owner.models[number].name}
-        return {**reply, "before": self._used} if self._used else reply
-
-    def pass_on(self, number: int, error: Exception) -> bool:
-        """Whether the next model may avoid an error; the failure is noted then."""
-        name, following = self._owner.models[number].name, self._owner.models[number + 1 : number + 2]
-        if not following or not may_fall_back(error):
-            if self._reasons:
-                error.add_note(f"`{name}` was called because {'; '.join(self._reasons)}")
-            return False
-        reason = f"{type(error).__name__}: {error}"
-        if isinstance(error, UnfinishedReply):
-            self._used.append((name, error.usage))
-        self._reasons.append(f"`{name}` failed ({reason})")
-        _log.warning("model `%s` failed, falling back to `%s`: %s", name, following[0].name, reason)
-        if self._owner.on_fallback is not None:
-            self._owner.on_fallback(name, following[0].name, error)
-        return True

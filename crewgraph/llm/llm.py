@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
-from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.deprecations import warn_deprecated
@@ -34,6 +33,7 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
 if TYPE_CHECKING:
+    from crewgraph.core.operations import Program
     from crewgraph.llm.chat_model import ChatModel
 
 
@@ -44,7 +44,6 @@ SETTINGS = (
 )
 """The attributes of an `LLM` that are sent to its provider."""
 
-_LITELLM = ("LITELLM_SUCCESS_CALLBACKS", "LITELLM_FAILURE_CALLBACKS")
 _MILLION = 1_000_000
 
 
@@ -152,12 +151,6 @@ class LLM(ResponsesMixin, BaseLLM):
     model: str
     """The name of the model: `"openai/gpt-4o"`, or `"gpt-4o"` where the provider is well known."""
 
-    temperature: float | None
-    """How much answers vary: 0 takes the most likely words, higher values more unusual ones. None leaves it to the provider."""
-
-    base_url: str | None
-    """The address of the API, such as `"http://localhost:8000/v1"`. None takes the provider's variable, else its own address."""
-
     stream: bool | None
     """Whether answers arrive in chunks, each of them an `LLMStreamChunkEvent`."""
 
@@ -167,32 +160,14 @@ class LLM(ResponsesMixin, BaseLLM):
     idle_timeout: float | None = None
     """Seconds in which nothing of an answer may come. None takes CREWGRAPH_MODEL_IDLE_TIMEOUT, else ten minutes."""
 
-    top_p: float | None
-    """Nucleus sampling: the probability mass to sample from, from 0 to 1. None leaves it to the provider."""
-
-    n: int | None
-    """Completions per request; only the first is used."""
-
     max_completion_tokens: int | None
     """Maximum number of generated tokens, including reasoning."""
-
-    max_tokens: int | float | None
-    """Maximum number of generated tokens."""
-
-    presence_penalty: float | None
-    """Penalty for tokens that already occurred, from -2 to 2."""
-
-    frequency_penalty: float | None
-    """Penalty for tokens by how often they occurred, from -2 to 2."""
 
     logit_bias: dict[int, float] | None
     """What to add to the likelihood of tokens, by token id: `{50256: -100}` forbids one."""
 
     response_format: type[BaseModel] | PlainDict | None
     """A pydantic model, of which answers are instances, or OpenAI's dict such as `{"type": "json_object"}`."""
-
-    seed: int | None
-    """Seed for reproducible sampling, where the provider supports it."""
 
     logprobs: int | None
     """Whether to return log probabilities."""
@@ -331,8 +306,14 @@ class LLM(ResponsesMixin, BaseLLM):
         # The environment's key is not a setting; a subclass may have `api_key` as a plain attribute.
         own_key = vars(self).get("api_key", self._api_key)
         explicit_values = {name: own_key if name == "api_key" else getattr(self, name) for name in SETTINGS}
-        explicit = {name: value for name, value in explicit_values.items() if _is_set(value)}
-        settings = {name: _snapshot(value) for name, value in {**self.additional_params, **explicit}.items()}
+        # 0 is a value of a setting; lists and dicts are copied, so that a later change in place is noticed.
+        explicit = {
+            name: value for name, value in explicit_values.items() if value not in (None, []) and value is not False
+        }
+        settings = {
+            name: copy(value) if is_list(value) or is_object(value) else value
+            for name, value in {**self.additional_params, **explicit}.items()
+        }
         target = self.target()
         address = target.address(self.base_url)
         state = (
@@ -379,12 +360,6 @@ class LLM(ResponsesMixin, BaseLLM):
         """Set LangChain callback handlers, replacing those of the same classes."""
         classes: set[type[Any]] = {type(handler) for handler in callbacks}
         self.callbacks = [*(handler for handler in self.callbacks or () if type(handler) not in classes), *callbacks]
-
-    def set_env_callbacks(self) -> None:
-        """Warn if environment variables for LiteLLM callbacks are set: they have no effect."""
-        if variables := [name for name in _LITELLM if os.environ.get(name)]:
-            instead = "give `LLM(..., callbacks=[...])` LangChain handlers"
-            warn_deprecated(f"`{'`, `'.join(variables)}` in the environment", instead, by_hand=True)
 
     def invoke(self, input: Any, config: Any = None, **options: Any) -> Any:
         """Return the answer as a LangChain message."""
@@ -446,21 +421,11 @@ class LLM(ResponsesMixin, BaseLLM):
             ToolFailed: The model called a function that is not in `available_functions`.
             UnreadableAnswer: The answer does not match the response model.
         """
-        response_format = response_model or self.response_format
-        conversation, specs = read_messages(messages), read_tools(tools)
-        reply = self._model_for(response_format, from_agent, from_task).complete(
-            conversation, specs, (), _call_config(callbacks, self.model)
-        )
-        function = self._requested_call(reply, available_functions)
-        if function is None:
-            return self._result(reply, response_format, demanded=response_model is not None)
-        name = reply["tool_calls"][0]["name"]
-        from crewgraph.llm import events
+        from crewgraph.core.operations import drive
 
-        with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
-            result = call(function)
-            completed(result)
-        return str(result)
+        return drive(
+            self._answered(messages, tools, callbacks, available_functions, from_task, from_agent, response_model)
+        )
 
     @overridable
     async def acall(
@@ -478,19 +443,28 @@ class LLM(ResponsesMixin, BaseLLM):
             return await super().acall(
                 messages, tools, callbacks, available_functions, from_task, from_agent, response_model
             )
-        response_format = response_model or self.response_format
-        conversation, specs = read_messages(messages), read_tools(tools)
-        reply = await self._model_for(response_format, from_agent, from_task).acomplete(
-            conversation, specs, (), _call_config(callbacks, self.model)
+        from crewgraph.core.operations import adrive
+
+        return await adrive(
+            self._answered(messages, tools, callbacks, available_functions, from_task, from_agent, response_model)
         )
-        function = self._requested_call(reply, available_functions)
+
+    def _answered(
+        self, messages: Any, tools: Any, callbacks: Any, functions: Any, task: Any, agent: Any, response_model: Any
+    ) -> "Program[Any]":
+        from crewgraph.core.operations import user_call
+        from crewgraph.llm.events import function_events
+        from crewgraph.llm.wrapping import asking
+
+        response_format = response_model or self.response_format
+        model = self._model_for(response_format, agent, task)
+        config = _call_config(callbacks, self.model)
+        reply = yield asking(model, read_messages(messages), read_tools(tools), (), config)
+        function = self._requested_call(reply, functions)
         if function is None:
             return self._result(reply, response_format, demanded=response_model is not None)
-        name = reply["tool_calls"][0]["name"]
-        from crewgraph.llm import events
-
-        with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
-            result = await acall(function)
+        with function_events(self, reply["tool_calls"][0]["name"], function.keywords, agent, task) as completed:
+            result = yield user_call(function)
             completed(result)
         return str(result)
 
@@ -528,16 +502,12 @@ class LLM(ResponsesMixin, BaseLLM):
         from crewgraph.llm import resolve
         from crewgraph.llm.fallback import FallbackModel
 
-        models: list[Model] = [primary, *map(resolve.as_model, self.fallbacks)]
+        model = FallbackModel([primary, *map(resolve.as_model, self.fallbacks)]) if self.fallbacks else primary
         if (ongoing := CALL.get().ongoing) is not None and ongoing.observed:
-            return FallbackModel(models) if self.fallbacks else primary
-        from crewgraph.llm import events, hooks, retry
+            return model
+        from crewgraph.llm.hooks import requested_model
 
-        reported: list[Model] = [events.EventModel(source, self, agent, task) for source in models]
-        if retries := getattr(models[-1], "retries", 0):
-            reported[-1] = retry.RetryingModel(reported[-1], max_retries=retries)
-        model = FallbackModel(reported) if self.fallbacks else reported[0]
-        return hooks.HookedModel(model, self, agent, task, in_agent=False)
+        return requested_model(model, self, self, agent, task, in_agent=False)
 
     def _record_answer(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})
@@ -581,16 +551,6 @@ class LLM(ResponsesMixin, BaseLLM):
         if len(reply["tool_calls"]) > 1:
             _log.warning("LLM(%r).call executes only the first of %d tool calls", self.model, len(reply["tool_calls"]))
         return partial(functions[name], **args)
-
-
-def _is_set(value: Any) -> bool:
-    """Return whether a setting has a value; 0 counts as one."""
-    return value is not None and value is not False and value != []
-
-
-def _snapshot(value: Any) -> Any:
-    """Copy a list or dict, so that a later change in place is noticed."""
-    return copy(value) if is_list(value) or is_object(value) else value
 
 
 def _call_config(callbacks: Sequence[Any] | None, model: str) -> Any:

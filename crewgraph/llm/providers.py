@@ -5,9 +5,12 @@ Hosts with OpenAI's protocol need no package of their own: `ChatOpenAI` with the
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from crewgraph.llm.errors import MissingKey, UnknownModel
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import suggestion
 
 CHOICES = (
@@ -21,135 +24,135 @@ CHOICES = (
 """The ways to specify a model, for error messages."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Provider:
-    """How to reach the models of a provider."""
+    """How to reach the models of a provider; names of environment variables are separated by spaces."""
 
     name: str
-    key_variables: tuple[str, ...] = ()
+    key_variables: str = ""
     """Environment variables for the API key, the most common one first."""
+
+    base_variables: str = ""
+    """Environment variables that override the address."""
 
     base_url: str | None = None
     """The default address; None for the default of the client."""
 
-    base_variables: tuple[str, ...] = ()
-    """Environment variables that override the address."""
+    model_class: str = "langchain_openai.ChatOpenAI"
+    """The LangChain class for its models, with its module."""
+
+    extra: str | None = None
+    """The extra of crewgraph that installs the module; None if its package is installed by itself."""
 
     key_needed: bool = True
     """Whether an API key is required."""
 
-    module: str = "langchain_openai"
-    class_name: str = "ChatOpenAI"
-    extra: str | None = None
-    """The extra of crewgraph that installs the module; None if its package is installed by itself."""
+    defaults: PlainMapping = field(default_factory=dict[str, Any])
+    """Arguments of the class that are always passed."""
+
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Environment variables that supply further arguments of the class."""
+
+    def environment_settings(self) -> PlainDict:
+        """Return the arguments of the class that the environment supplies."""
+        found = {argument: _first_variable(names) for argument, names in self.variables.items()}
+        return {argument: value for argument, value in found.items() if value is not None}
 
 
-def _hosted(name: str, base_url: str, *key_variables: str, base: str | None = None) -> Provider:
-    variables = (base or f"{name.upper()}_API_BASE",)
-    return Provider(name=name, key_variables=key_variables, base_url=base_url, base_variables=variables)
+def _hosted(name: str, base_url: str, keys: str, base: str | None = None) -> Provider:
+    return Provider(name, keys, base or f"{name.upper()}_API_BASE", base_url)
 
 
-def _local_server(name: str, base_url: str | None, key: str, *bases: str) -> Provider:
-    return Provider(name=name, key_variables=(key,), base_url=base_url, base_variables=bases, key_needed=False)
+def _local_server(name: str, base_url: str | None) -> Provider:
+    return Provider(name, f"{name.upper()}_API_KEY", f"{name.upper()}_API_BASE", base_url, key_needed=False)
 
 
-_OPENAI_BASES = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
+_OPENAI_BASES = "OPENAI_API_BASE OPENAI_BASE_URL"
 
 _ALL = (
-    Provider(name="openai", key_variables=("OPENAI_API_KEY",), base_variables=_OPENAI_BASES),
+    Provider("openai", "OPENAI_API_KEY", _OPENAI_BASES),
     Provider(
-        name="azure",
-        key_variables=("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
-        base_variables=("AZURE_API_BASE", "AZURE_ENDPOINT", "AZURE_OPENAI_ENDPOINT"),
-        class_name="AzureChatOpenAI",
+        "azure",
+        "AZURE_API_KEY AZURE_OPENAI_API_KEY",
+        "AZURE_API_BASE AZURE_ENDPOINT AZURE_OPENAI_ENDPOINT",
+        model_class="langchain_openai.AzureChatOpenAI",
     ),
-    Provider(name="azure_ai", key_variables=("AZURE_AI_API_KEY",), base_variables=("AZURE_AI_API_BASE",)),
+    Provider("azure_ai", "AZURE_AI_API_KEY", "AZURE_AI_API_BASE"),
     Provider(
-        name="anthropic",
-        key_variables=("ANTHROPIC_API_KEY",),
-        base_variables=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
-        module="langchain_anthropic",
-        class_name="ChatAnthropic",
+        "anthropic",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_API_BASE ANTHROPIC_BASE_URL",
+        model_class="langchain_anthropic.ChatAnthropic",
         extra="anthropic",
     ),
     Provider(
-        name="gemini",
-        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        module="langchain_google_genai",
-        class_name="ChatGoogleGenerativeAI",
+        "gemini",
+        "GEMINI_API_KEY GOOGLE_API_KEY",
+        model_class="langchain_google_genai.ChatGoogleGenerativeAI",
         extra="google",
     ),
     Provider(
-        name="vertex_ai",
+        "vertex_ai",
+        model_class="langchain_google_genai.ChatGoogleGenerativeAI",
+        extra="google",
         key_needed=False,
-        module="langchain_google_genai",
-        class_name="ChatGoogleGenerativeAI",
-        extra="google",
+        defaults={"vertexai": True},
+        variables={
+            "project": "VERTEXAI_PROJECT GOOGLE_CLOUD_PROJECT",
+            "location": "VERTEXAI_LOCATION GOOGLE_CLOUD_LOCATION",
+        },
     ),
-    Provider(name="bedrock", key_needed=False, module="langchain_aws", class_name="ChatBedrockConverse"),
     Provider(
-        name="mistral",
-        key_variables=("MISTRAL_API_KEY",),
-        base_variables=("MISTRAL_API_BASE",),
-        module="langchain_mistralai",
-        class_name="ChatMistralAI",
+        "bedrock",
+        model_class="langchain_aws.ChatBedrockConverse",
+        key_needed=False,
+        variables={"region_name": "AWS_REGION_NAME AWS_REGION AWS_DEFAULT_REGION"},
+    ),
+    Provider(
+        "mistral",
+        "MISTRAL_API_KEY",
+        "MISTRAL_API_BASE",
+        model_class="langchain_mistralai.ChatMistralAI",
         extra="mistral",
     ),
     Provider(
-        name="watsonx",
-        key_variables=("WATSONX_APIKEY", "WATSONX_API_KEY"),
-        base_variables=("WATSONX_URL", "WATSONX_API_BASE"),
-        module="langchain_ibm",
-        class_name="ChatWatsonx",
+        "watsonx",
+        "WATSONX_APIKEY WATSONX_API_KEY",
+        "WATSONX_URL WATSONX_API_BASE",
+        model_class="langchain_ibm.ChatWatsonx",
     ),
+    Provider("litellm", model_class="langchain_litellm.ChatLiteLLM", extra="litellm", key_needed=False),
     Provider(
-        name="litellm",
+        "ollama",
+        "OLLAMA_API_KEY",
+        "OLLAMA_API_BASE OLLAMA_HOST API_BASE",
+        "http://localhost:11434",
+        model_class="langchain_ollama.ChatOllama",
+        extra="ollama",
         key_needed=False,
-        module="langchain_litellm",
-        class_name="ChatLiteLLM",
-        extra="litellm",
     ),
-    _local_server("ollama", "http://localhost:11434", "OLLAMA_API_KEY", "OLLAMA_API_BASE", "OLLAMA_HOST", "API_BASE"),
-    _local_server("hosted_vllm", "http://localhost:8000/v1", "HOSTED_VLLM_API_KEY", "HOSTED_VLLM_API_BASE"),
-    _local_server("lm_studio", "http://localhost:1234/v1", "LM_STUDIO_API_KEY", "LM_STUDIO_API_BASE"),
-    _local_server("llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_KEY", "LLAMAFILE_API_BASE"),
-    _local_server("litellm_proxy", None, "LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE"),
+    _local_server("hosted_vllm", "http://localhost:8000/v1"),
+    _local_server("lm_studio", "http://localhost:1234/v1"),
+    _local_server("llamafile", "http://127.0.0.1:8080/v1"),
+    _local_server("litellm_proxy", None),
     _hosted("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    _hosted(
-        "together_ai",
-        "https://api.together.xyz/v1",
-        "TOGETHERAI_API_KEY",
-        "TOGETHER_API_KEY",
-        "TOGETHER_AI_API_KEY",
-    ),
+    _hosted("together_ai", "https://api.together.xyz/v1", "TOGETHERAI_API_KEY TOGETHER_API_KEY TOGETHER_AI_API_KEY"),
     _hosted("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    _hosted("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OR_API_KEY"),
-    _hosted(
-        "perplexity",
-        "https://api.perplexity.ai",
-        "PERPLEXITYAI_API_KEY",
-        "PERPLEXITY_API_KEY",
-        "PPLX_API_KEY",
-    ),
-    _hosted("fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"),
+    _hosted("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY OR_API_KEY"),
+    _hosted("perplexity", "https://api.perplexity.ai", "PERPLEXITYAI_API_KEY PERPLEXITY_API_KEY PPLX_API_KEY"),
+    _hosted("fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_AI_API_KEY FIREWORKS_API_KEY"),
     _hosted("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
     _hosted("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
     _hosted("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
-    _hosted("nvidia_nim", "https://integrate.api.nvidia.com/v1", "NVIDIA_NIM_API_KEY", "NVIDIA_API_KEY"),
-    _hosted(
-        "huggingface",
-        "https://router.huggingface.co/v1",
-        "HF_TOKEN",
-        "HUGGINGFACE_API_KEY",
-        base="HF_API_BASE",
-    ),
-    _hosted("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY", "CO_API_KEY"),
+    _hosted("nvidia_nim", "https://integrate.api.nvidia.com/v1", "NVIDIA_NIM_API_KEY NVIDIA_API_KEY"),
+    _hosted("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN HUGGINGFACE_API_KEY", "HF_API_BASE"),
+    _hosted("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY CO_API_KEY"),
     _hosted("deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
     _hosted("dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
     _hosted("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
     _hosted("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
-    _hosted("github", "https://models.github.ai/inference", "GITHUB_API_KEY", "GITHUB_TOKEN"),
-    Provider(name="databricks", key_variables=("DATABRICKS_API_KEY",), base_variables=("DATABRICKS_API_BASE",)),
+    _hosted("github", "https://models.github.ai/inference", "GITHUB_API_KEY GITHUB_TOKEN"),
+    Provider("databricks", "DATABRICKS_API_KEY", "DATABRICKS_API_BASE"),
 )
 
 _ALIASES = {
@@ -204,7 +207,7 @@ class Target:
         if address is None and self.provider.name in _ADDRESS_NEEDED:
             raise UnknownModel(
                 f"The model `{self.provider.name}/{self.model}` needs an address. "
-                f"Pass `LLM(base_url=...)` or set {self.provider.base_variables[0]}."
+                f"Pass `LLM(base_url=...)` or set {self.provider.base_variables.split()[0]}."
             )
         return address.rstrip("/") if address else None
 
@@ -225,16 +228,16 @@ class Target:
             return None  # a self-hosted server, which requires no key
         raise MissingKey(
             f"The model `{self.provider.name}/{self.model}` needs an API key, and none is set. "
-            f"Set {' or '.join(self.provider.key_variables)}, or pass `LLM(api_key=...)`."
+            f"Set {self.provider.key_variables.replace(' ', ' or ')}, or pass `LLM(api_key=...)`."
         )
 
 
 _ADDRESS_NEEDED = {"azure", "azure_ai", "litellm_proxy", "databricks", "watsonx"}
 
 
-def _first_variable(variables: tuple[str, ...]) -> str | None:
+def _first_variable(variables: str) -> str | None:
     # Secrets that are read from files often end with a line break, which HTTP does not allow in a header.
-    return next((value for name in variables if (value := os.environ.get(name, "").strip())), None)
+    return next((value for name in variables.split() if (value := os.environ.get(name, "").strip())), None)
 
 
 def _complete_address(host: str) -> str:

@@ -52,17 +52,15 @@ def as_model(llm: object) -> Model:
         return as_model(_cached_llm(llm))
     if _is_llm(type(llm)):  # a mock of an `LLM` claims to be an instance
         named: Any = llm
-        if not _overrides_call(named):
-            return _with_fallbacks(named)
+        if override_of(named, "call") is None and override_of(named, "acall") is None:
+            return _fallback_model([named.adapter(), *map(as_model, named.fallbacks)])
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
     if is_mapping(llm):
         return as_model(_from_keywords(llm))
     if models := _listed_models(llm):
-        from crewgraph.llm.fallback import FallbackModel
-
-        return FallbackModel([model for item in models for model in _flatten(as_model(item))])
+        return _fallback_model([model for item in map(as_model, models) for model in getattr(item, "models", [item])])
     return _cached_adapter(llm)
 
 
@@ -93,28 +91,18 @@ def _is_llm(kind: type[object]) -> bool:
     return any((base.__module__, base.__name__) == ("crewgraph.llm.llm", "LLM") for base in kind.__mro__)
 
 
-def _overrides_call(llm: "LLM") -> bool:
-    """Return whether a subclass or a patch overrides `call` or `acall`."""
-    return override_of(llm, "call") is not None or override_of(llm, "acall") is not None
-
-
-def _with_fallbacks(llm: "LLM") -> Model:
-    """Return the model of an `LLM`, including its fallbacks."""
-    primary = llm.adapter()
+def _fallback_model(models: Sequence[Model]) -> Model:
+    """Return several models as one."""
+    if len(models) == 1:
+        return models[0]
     from crewgraph.llm.fallback import FallbackModel
 
-    return FallbackModel([primary, *map(as_model, llm.fallbacks)]) if llm.fallbacks else primary
+    return FallbackModel(models)
 
 
 def _listed_models(llm: object) -> Sequence[object]:
     """Return the models of a list; empty if it is not a list."""
     return cast("Sequence[object]", llm) if isinstance(llm, (list, tuple)) else ()
-
-
-def _flatten(model: Model) -> Sequence[Model]:
-    from crewgraph.llm.fallback import FallbackModel
-
-    return model.models if isinstance(model, FallbackModel) else [model]
 
 
 def default_llm() -> "LLM":

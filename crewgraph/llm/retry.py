@@ -10,12 +10,11 @@ from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
 
-from crewgraph.core.cancellation import when_given_up
 from crewgraph.core.messages import Reply
-from crewgraph.core.operations import Do, Program
+from crewgraph.core.operations import Program
 from crewgraph.core.outages import status_of
 from crewgraph.core.protocols import Model
-from crewgraph.llm.rate_limit import LoopWaiter, Waiter
+from crewgraph.llm.rate_limit import pause
 from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.settings import longest_retry_after
 
@@ -66,16 +65,6 @@ _CLIENT_WAIT = 60.0
 _RETRIES = 2
 
 
-def _wait(seconds: float) -> None:
-    waiter = Waiter()
-    with when_given_up(waiter.give_up):
-        waiter.sleep(seconds)
-
-
-async def _await(seconds: float) -> None:
-    await LoopWaiter().sleep(seconds)
-
-
 @dataclass(frozen=True)
 class RetryingModel(ModelWrapper[Model]):
     """A model that makes the retries that its client does not make; waits end early if the call is abandoned."""
@@ -105,7 +94,7 @@ class RetryingModel(ModelWrapper[Model]):
             except Exception as error:
                 if (seconds := self._wait_after(error, made)) is None:
                     raise
-            yield Do(_wait, _await, seconds)
+            yield pause(seconds)
         raise AssertionError("the last attempt raises")
 
     def _wait_after(self, error: Exception, retries_made: int) -> float | None:

@@ -12,7 +12,6 @@ from threading import Lock
 from typing import Any, cast
 
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.conversation import read_messages, text_of
@@ -174,7 +173,8 @@ class ScriptedLLM(BaseLLM):
             raise entry
         uses = _scripted_uses(entry)
         text = "\n".join(_protocol_text(use) for use in uses) if uses else cast("str", entry)
-        self._report_usage(request, text)
+        counted = {"prompt_tokens": len(request.text.split()), "completion_tokens": len(text.split())}
+        self._track_token_usage_internal(counted if self._usage is None else self._usage)
         if uses and self.native_tools:
             return [_as_tool_call(use, f"call_{number}_{position}") for use, position in zip(uses, count())]
         if self.stream:
@@ -206,24 +206,6 @@ class ScriptedLLM(BaseLLM):
         if callable(entry) and not isinstance(entry, type):
             return call(entry, [dict(message) for message in request.messages])
         return cast("Entry", entry)
-
-    def _report_usage(self, request: ScriptedRequest, text: str) -> None:
-        if self._usage is not None:
-            self._track_token_usage_internal(self._usage)
-            return
-        usage: Usage = _counted_usage(len(request.text.split()), len(text.split()))
-        self._track_token_usage_internal(usage)
-
-
-def _counted_usage(prompt: int, completion: int) -> Usage:
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-        "cached_prompt_tokens": 0,
-        "reasoning_tokens": 0,
-        "cache_creation_tokens": 0,
-    }
 
 
 def _scripted_uses(entry: Entry) -> list[ToolUse]:

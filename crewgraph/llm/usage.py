@@ -1,6 +1,6 @@
 """Token usage: `read_usage` parses what providers report, `UsageMetrics` sums it, `UsageLedger` groups it by model and agent."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, cast
 
 from pydantic import BaseModel
@@ -81,38 +81,26 @@ class UsageMetrics(BaseModel):
 
 
 _NOTHING = dict.fromkeys(UsageMetrics.model_fields, 0)
-_Paths = tuple[tuple[str, ...], ...]
-
-_PROMPT: _Paths = (("prompt_tokens",), ("input_tokens",), ("prompt_token_count",), ("prompt_eval_count",))
-_COMPLETION: _Paths = (
-    ("completion_tokens",),
-    ("output_tokens",),
-    ("candidates_token_count",),
-    ("eval_count",),
-)
-_TOTAL: _Paths = (("total_tokens",), ("total_token_count",))
-_CACHED: _Paths = (
-    ("prompt_tokens_details", "cached_tokens"),
-    ("input_tokens_details", "cached_tokens"),
-    ("input_token_details", "cache_read"),
-    ("cache_read_input_tokens",),
-    ("cached_prompt_tokens",),
-    ("cached_tokens",),
-    ("prompt_cache_hit_tokens",),
-    ("cached_content_token_count",),
-)
-_REASONING: _Paths = (
-    ("completion_tokens_details", "reasoning_tokens"),
-    ("output_tokens_details", "reasoning_tokens"),
-    ("output_token_details", "reasoning"),
-    ("reasoning_tokens",),
-    ("thoughts_token_count",),
-)
-_CREATED: _Paths = (
-    ("input_token_details", "cache_creation"),
-    ("cache_creation_input_tokens",),
-    ("cache_creation_tokens",),
-)
+_PATHS: Mapping[str, list[list[str]]] = {
+    field: [path.split(".") for path in paths.split()]
+    for field, paths in {
+        "prompt_tokens": "prompt_tokens input_tokens prompt_token_count prompt_eval_count",
+        "completion_tokens": "completion_tokens output_tokens candidates_token_count eval_count",
+        "total_tokens": "total_tokens total_token_count",
+        "cached_prompt_tokens": (
+            "prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens input_token_details.cache_read "
+            "cache_read_input_tokens cached_prompt_tokens cached_tokens prompt_cache_hit_tokens cached_content_token_count"
+        ),
+        "reasoning_tokens": (
+            "completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens "
+            "output_token_details.reasoning reasoning_tokens thoughts_token_count"
+        ),
+        "cache_creation_tokens": (
+            "input_token_details.cache_creation cache_creation_input_tokens cache_creation_tokens"
+        ),
+    }.items()
+}
+"""The names by which providers report each number, the first that is present counts."""
 
 
 def read_usage(reported: object) -> Usage | None:
@@ -127,18 +115,12 @@ def read_usage(reported: object) -> Usage | None:
     """
     if reported is None:
         return None
-    prompt, completion = _reported_number(reported, _PROMPT), _reported_number(reported, _COMPLETION)
-    total = _reported_number(reported, _TOTAL)
-    if prompt is None and completion is None and total is None:
+    reported_numbers = {field: _reported_number(reported, paths) for field, paths in _PATHS.items()}
+    if all(reported_numbers[field] is None for field in ("prompt_tokens", "completion_tokens", "total_tokens")):
         return None
-    return {
-        "prompt_tokens": prompt or 0,
-        "completion_tokens": completion or 0,
-        "total_tokens": total or (prompt or 0) + (completion or 0),
-        "cached_prompt_tokens": _reported_number(reported, _CACHED) or 0,
-        "reasoning_tokens": _reported_number(reported, _REASONING) or 0,
-        "cache_creation_tokens": _reported_number(reported, _CREATED) or 0,
-    }
+    usage: Any = {field: number or 0 for field, number in reported_numbers.items()}
+    usage["total_tokens"] = usage["total_tokens"] or usage["prompt_tokens"] + usage["completion_tokens"]
+    return usage
 
 
 def read_langchain_usage(reported: object) -> Usage | None:
@@ -163,7 +145,7 @@ def langchain_usage(usage: Usage | None) -> Any:
     }
 
 
-def _reported_number(reported: object, paths: _Paths) -> int | None:
+def _reported_number(reported: object, paths: Sequence[Sequence[str]]) -> int | None:
     for path in paths:
         value: object = reported
         for name in path:

@@ -17,25 +17,16 @@ from crewgraph.schema import PlainMapping
 class AskingModel:
     """A model that asks others; subclasses say how, as a program for sync and async runs."""
 
-    @property
-    def direct(self) -> Model | None:
-        """The model that answers as it is; None if there is something to do around its answer."""
-        return None
-
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
         """Answer a conversation."""
-        if (model := self.direct) is not None:
-            return model.complete(messages, tools, stop, config)
         return drive(self.answer(messages, tools, stop, config))
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
         """Answer a conversation; see `complete`."""
-        if (model := self.direct) is not None:
-            return await model.acomplete(messages, tools, stop, config)
         return await adrive(self.answer(messages, tools, stop, config))
 
     def answer(

@@ -109,7 +109,7 @@ def _drawn_edges(picture: Picture, layout: Layout, uid: str) -> Iterator[str]:
             f'd="{_curves(route)}" marker-end="url(#arrow-{edge.kind}-{uid})"/>'
         )
     for edge, route in zip(picture.edges, layout.routes, strict=True):
-        if route.label is not None:
+        if edge.labels:
             yield _label_element(edge, route.label)
 
 

@@ -1,6 +1,5 @@
 """Pictures of flows and crews: their nodes and the edges between them as data, and as mermaid text."""
 
-import dis
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,27 +23,21 @@ KICKOFF_METHODS = frozenset(
 )
 """Methods that start the run of a crew."""
 
-_ATTRIBUTE_OPCODES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-
 
 def calls_crew(function: Callable[..., Any]) -> bool:
-    """Return whether a function's code accesses an attribute named like a kickoff method.
+    """Return whether a function's code uses the name of a kickoff method.
 
     This is a guess, made without running the code: an agent or a flow that is kicked off looks the same as a crew, crews
     kicked off in called functions are missed, and unreachable code counts.
     """
     code: CodeType | None = getattr(inspect.unwrap(function), "__code__", None)
-    return code is not None and any(name in KICKOFF_METHODS for name in _attribute_names(code))
+    return code is not None and _names_kickoff(code)
 
 
-def _attribute_names(code: CodeType) -> Iterator[str]:
-    """Yield the names of the attributes that code reads, including nested functions."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in _ATTRIBUTE_OPCODES:
-            yield str(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _attribute_names(constant)
+def _names_kickoff(code: CodeType) -> bool:
+    """Whether code, or the code of a function in it, uses an attribute or a global with the name of a kickoff method."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return not KICKOFF_METHODS.isdisjoint(code.co_names) or any(map(_names_kickoff, inner))
 
 
 @dataclass(frozen=True)

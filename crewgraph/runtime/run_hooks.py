@@ -138,10 +138,6 @@ def callback_arguments(callback: Callable[..., object], value: object) -> tuple[
     return (value,) if accepts_argument else ()
 
 
-SnapshotOrigin = tuple[str, str | None, str]
-"""The branch of a run's checkpoints, the one that it continues from, and the task that had completed last, or ""."""
-
-
 class RunObserver(Protocol):
     """Observes a run from its beginning to its end, or until it waits for an answer."""
 
@@ -152,7 +148,7 @@ class RunObserver(Protocol):
 
 
 def crew_observers(
-    crew: CrewDefinition, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Inputs, origin: SnapshotOrigin | None
+    crew: CrewDefinition, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Inputs
 ) -> list[RunObserver]:
     """Return the observers of a crew's run.
 
@@ -161,7 +157,6 @@ def crew_observers(
         place: where the run is stored.
         tasks: its tasks.
         inputs: its inputs.
-        origin: the snapshot that it continues from; None for a new run.
     """
     observers: list[RunObserver | None] = [
         _live_view(crew, tasks, inputs),
@@ -169,7 +164,7 @@ def crew_observers(
         crew_log(crew),
     ]
     if crew.checkpoint or any([agent.checkpoint for agent in agents_of(crew)]):
-        observers.append(extension("snapshots.crew_observer")(crew, place, tasks, inputs, origin))
+        observers.append(extension("snapshots.crew_observer")(crew, place, tasks, inputs))
     return [observer for observer in observers if observer is not None]
 
 

@@ -13,9 +13,9 @@ from typing import Any, Literal, cast, get_args
 from crewgraph.core.messages import Reply
 from crewgraph.disk import replace_file
 from crewgraph.errors import ModelError
+from crewgraph.llm.base import WATCHERS, ModelRequest, RequestWatcher
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.scripted import ScriptedLLM
-from crewgraph.llm.watching import WATCHERS, ModelRequest, RequestWatcher
 from crewgraph.schema import PlainDict
 
 RecordMode = Literal["once", "record", "replay"]

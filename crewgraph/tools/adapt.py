@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from crewgraph.annotations import return_type
-from crewgraph.core.current import is_traced
+from crewgraph.core.current import config_context, is_traced
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
@@ -123,9 +123,7 @@ def traced(
     """
     config, call = called_with(config)
     if not is_traced(config):
-        from crewgraph.core.tracing import ConfigContext
-
-        with ConfigContext(config) as context:
+        with config_context(config) as context:
             return work(context)
     from langchain_core.runnables.config import get_callback_manager_for_config
 
@@ -148,9 +146,7 @@ async def atraced(
     """Async version of `traced`."""
     config, call = called_with(config)
     if not is_traced(config):
-        from crewgraph.core.tracing import ConfigContext
-
-        with ConfigContext(config) as context:
+        with config_context(config) as context:
             return await work(context)
     from langchain_core.runnables.config import get_async_callback_manager_for_config
 

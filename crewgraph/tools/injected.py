@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self, get_origin
 
 from pydantic import BaseModel
 
+from crewgraph.core.current import config_context
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 
@@ -63,10 +64,9 @@ class InjectedArguments:
         Raises:
             InjectionFailed: the run does not have what the tool asks for.
         """
-        from langchain_core.runnables.config import set_config_context
         from langgraph.runtime import get_runtime
 
-        with set_config_context(config) as context:
+        with config_context(config) as context:
             runtime: Runtime[Any] = context.run(get_runtime)
         store = runtime.store
         added: PlainDict = {name: _part(state, key, tool) for name, key in self.states.items()}

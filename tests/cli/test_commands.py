@@ -135,7 +135,7 @@ def test_where_shows_the_threads_that_are_stored(python: Python, storage: Path):
         fields = dict(line.split(maxsplit=1) for line in python(*CREWGRAPH, "where").stdout.splitlines())
     assert fields["threads"] == "2"
     number, unit = fields["size"].split()
-    assert unit == "KiB" and float(number) > os.path.getsize(storage / "checkpoints.db") / 1024
+    assert unit == "kB" and float(number) > os.path.getsize(storage / "checkpoints.db") / 1000
 
 
 def test_where_refuses_a_database_of_another_program(python: Python, storage: Path):

@@ -5,6 +5,7 @@ import inspect
 import re
 import runpy
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,12 @@ def variables_in_the_code() -> set[str]:
     found: set[str] = set()
     for file in (ROOT / "crewgraph").rglob("*.py"):
         found |= _texts(file) | _ONE_WORD
-    made = {name for provider in PROVIDERS.values() for name in (*provider.key_variables, *provider.base_variables)}
+    made = {
+        name
+        for provider in PROVIDERS.values()
+        for names in (provider.key_variables, provider.base_variables, *provider.variables.values())
+        for name in names.split()
+    }
     embedding = {name for kind in EMBEDDING_PROVIDERS.values() for names in kind.variables.values() for name in names}
     return (found | made | embedding) - _NO_VARIABLES
 
@@ -139,11 +145,11 @@ def test_the_page_of_the_environment_lists_exactly_what_the_code_reads():
 def test_the_page_of_the_environment_has_each_provider_with_its_variables():
     page = (REFERENCE / "environment.md").read_text("utf-8").splitlines()
 
-    def code(names: tuple[str, ...]) -> str:
+    def code(names: Sequence[str]) -> str:
         return ", ".join(f"`{name}`" for name in names)
 
     models = {
-        f"| `{one.name}` | {code(one.key_variables)} | {code(one.base_variables)} |"
+        f"| `{one.name}` | {code(one.key_variables.split())} | {code(one.base_variables.split())} |"
         for one in PROVIDERS.values()
         if one.key_variables or one.base_variables
     }

@@ -773,7 +773,8 @@ def questions_kept_by_a_backend(use: Use) -> None:
 
 @point
 def extensions_of_remote_agents(use: Use) -> None:
-    from crewgraph.contrib.a2a.extension import ExtensionRegistry
+    from crewgraph.contrib.a2a import A2AClientConfig
+    from crewgraph.contrib.a2a.tool import remote_tools
 
     def inject_tools(self: Any, agent: Any) -> None: ...
     def extract_state_from_history(self: Any, history: Any) -> Any:
@@ -785,15 +786,18 @@ def extensions_of_remote_agents(use: Use) -> None:
     def process_response(self: Any, response: Any, state: Any) -> Any:
         return f"{response} {state}"
 
-    registry = ExtensionRegistry()
-    registry.register(use.kind_of(object, **{
+    def prepare_message_metadata(self: Any, state: Any) -> Any:
+        return {"is": state}
+
+    extension = use.kind_of(object, **{
         "inject_tools": inject_tools, "extract_state_from_history": extract_state_from_history,
         "augment_prompt": augment_prompt, "process_response": process_response,
-    })())  # fmt: skip
-    registry.inject_all_tools(worker())
-    states = registry.extract_all_states([])
-    assert registry.augment_prompt_with_all("a", states) == "a state"
-    assert registry.process_response_with_all("b", states) == "b state"
+        "prepare_message_metadata": prepare_message_metadata,
+    })()  # fmt: skip
+    remote = A2AClientConfig(endpoint="https://a2a.example", client_extensions=[extension])
+    (tool,) = remote_tools([remote], [{"name": "Office"}], ())
+    assert tool.description.endswith(" None") and tool.read("b") == "b state"
+    assert tool.message("m", "1")["metadata"] == {"is": "state"}
 
 
 # Events

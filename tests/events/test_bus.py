@@ -11,12 +11,10 @@ import processes
 import pytest
 from waiting import LONG
 
-from crewgraph.errors import DefinitionError, RunError
+from crewgraph.errors import RunError
 from crewgraph.events import (
     BaseEvent,
     BaseEventListener,
-    CircularDependencyError,
-    Depends,
     EventBus,
     TaskCompletedEvent,
     TaskFailedEvent,
@@ -339,43 +337,6 @@ else:
 """
     ran = processes.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=250)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("child\nparent\n", "", 0)
-
-
-# Dependencies
-
-
-def test_a_handler_waits_for_those_it_depends_on(bus: EventBus):
-    received: list[str] = []
-
-    def store(_: Any, __: BaseEvent) -> None:
-        received.append("store")
-
-    @bus.on(TaskFailedEvent, depends_on=Depends(store))
-    def announce(_: Any, __: BaseEvent) -> None:
-        received.append("announce")
-
-    bus.on(BaseEvent)(store)
-    bus.validate_dependencies()
-    bus.emit(None, FAILED)
-    assert received == ["store", "announce"]
-    assert callable(announce)
-
-
-def test_handlers_that_wait_for_one_another_are_refused(bus: EventBus):
-    received: list[str] = []
-
-    def chicken(_: Any, __: BaseEvent) -> None:
-        received.append("chicken")
-
-    def egg(_: Any, __: BaseEvent) -> None: ...
-
-    bus.on(TaskFailedEvent, depends_on=Depends(egg))(chicken)
-    with pytest.raises(CircularDependencyError, match="wait for one another") as refused:
-        bus.on(TaskFailedEvent, depends_on=Depends(chicken))(egg)
-    assert refused.value.handlers == [chicken, egg]
-    assert isinstance(refused.value, DefinitionError)
-    bus.emit(None, FAILED)
-    assert received == ["chicken"], "the refused one is not registered"
 
 
 # Scopes

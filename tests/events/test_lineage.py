@@ -162,22 +162,6 @@ def test_two_runs_at_once_count_for_themselves():
     assert sorted(one.emission_sequence or 0 for one in events) == sorted([*range(1, 18)] * 3)
 
 
-def test_an_event_that_is_replayed_stays_where_it_was():
-    from_replay: list[Any] = []
-    event = TaskCompletedEvent(output=None, event_id="mine", parent_event_id="p", emission_sequence=7)
-    with crewai_event_bus.scoped_handlers():
-
-        @crewai_event_bus.on(TaskCompletedEvent)
-        def _(source: Any, event: Any) -> None:
-            from crewgraph.events.bus import is_replaying
-
-            from_replay.append((event.emission_sequence, event.parent_event_id, is_replaying()))
-
-        crewai_event_bus.replay(None, event)
-        crewai_event_bus.emit(None, event)
-    assert from_replay == [(7, "p", True), (7, "p", False)]
-
-
 def test_the_run_around_a_tool_is_known():
     seen: list[bool] = []
 

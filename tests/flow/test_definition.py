@@ -343,17 +343,5 @@ def test_a_definition_is_data_that_names_its_parts():
 
     methods = Whole.topology().methods
     assert [type(one) for one in methods.values()] == [StartMethod, ListenMethod, RouterMethod]
-    assert Whole.topology().to_plain() == {
-        "name": "Whole",
-        "methods": {
-            "begin": {"start": True, "router": False, "listens_to": None, "again_at": "more", "labels": []},
-            "second": {
-                "start": False,
-                "router": False,
-                "listens_to": {"type": "AND", "conditions": ["begin", {"type": "OR", "conditions": ["x", "y"]}]},
-                "again_at": None,
-                "labels": [],
-            },
-            "route": {"start": False, "router": True, "listens_to": "second", "again_at": None, "labels": ["more"]},
-        },
-    }
+    assert methods["begin"].condition == "more" and methods["route"].labels == ("more",)
+    assert methods["second"].trigger == and_("begin", or_("x", "y"))

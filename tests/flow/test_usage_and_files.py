@@ -68,14 +68,3 @@ def test_crews_in_a_flow_are_given_its_files(mode: Mode, tmp_path: Path):
     assert "tides" in flow.method_outputs[0]
     with pytest.raises(ValueError, match="gone"):
         mode.run(flow.kickoff, flow.kickoff_async, None, {"tides": str(tmp_path / "gone.txt")})
-
-
-def test_a_flow_takes_over_the_state_of_a_record(mode: Mode):
-    flow = Reads()
-    done: list[dict[str, Any]] = [
-        {"final_state": {"port": "Bray"}},
-        {"final_state": {"port": "Cork", "id": "old"}},
-        {"final_state": {}},
-    ]
-    flow.reload({"id": "7", "execution_methods": done})
-    assert dict(flow.state) == {"port": "Cork", "id": "7"}

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from rpm_window import RecordingWindow, record_requests
 from waiting import LONG, wait_until, wait_until_async
 
-from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
+from crewgraph.core.operations import adrive, drive
+from crewgraph.llm.rate_limit import RPMController, taking_slot
 
 
 class Passages:
@@ -31,11 +32,11 @@ class Passages:
         """Send all requests, in order; at the end of the block all were admitted."""
 
         def request(who: Any) -> None:
-            wait_for_slot(controllers[who])
+            drive(taking_slot(controllers[who]))
             self.seen.append(who)
 
         async def arequest(who: Any) -> None:
-            await await_slot(controllers[who])
+            await adrive(taking_slot(controllers[who]))
             self.seen.append(who)
 
         async def several() -> None:
@@ -146,7 +147,7 @@ def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
 
     async def run() -> None:
         async def request(who: int) -> None:
-            await await_slot(controllers[who % 2 :])
+            await adrive(taking_slot(controllers[who % 2 :]))
             passed.append(who)
 
         tasks = [asyncio.create_task(request(who)) for who in range(60)]
@@ -184,7 +185,7 @@ def test_a_request_counts_from_when_it_is_sent_not_admitted():
     began = time.monotonic()
     for _ in range(4):
         wide.check_or_wait()
-    wait_for_slot([narrow, wide])
+    drive(taking_slot([narrow, wide]))
     assert time.monotonic() - began > 0.599
     narrow.check_or_wait()
     assert time.monotonic() - began > 0.899
@@ -206,7 +207,7 @@ def test_a_wait_is_reported_once_with_its_seconds(mode: Mode):
     lets = threading.Thread(target=let_through)
     lets.start()
     for _ in range(2):
-        mode.run(lambda: wait_for_slot(controllers, note), lambda: await_slot(controllers, note))
+        mode.run(lambda: drive(taking_slot(controllers, note)), lambda: adrive(taking_slot(controllers, note)))
     lets.join()
     ((seconds, max_rpm),) = waits
     assert 300 < seconds <= 600 and max_rpm == 1
@@ -234,7 +235,7 @@ def test_a_deep_copy_starts_at_zero_and_a_shallow_one_continues(copied: Callable
         waits_seen.append(seconds)
         other.reset_counter()
 
-    wait_for_slot([other], waits)
+    drive(taking_slot([other], waits))
     assert len(waits_seen) == (0 if copied is copy.deepcopy else 1)
 
 
@@ -268,7 +269,9 @@ class Counting(RPMController):
 @pytest.mark.parametrize(("make", "sync", "asynchronous"), [(Own, 1, 1), (OwnOnLoops, 1, 10), (Counting, 1, 1)])
 def test_custom_controllers_are_called_through_their_own_methods(mode: Mode, make: Any, sync: int, asynchronous: int):
     controller = make()
-    mode.run(lambda: wait_for_slot([controller, controller]), lambda: await_slot([controller, controller]))
+    mode.run(
+        lambda: drive(taking_slot([controller, controller])), lambda: adrive(taking_slot([controller, controller]))
+    )
     assert controller.calls == (asynchronous if mode.asynchronous else sync)
 
 

@@ -23,7 +23,7 @@ from servers.openai_api import Answer, OpenAIServer, Request, call
 
 from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.contrib.a2a.auth import APIKeyAuth, BearerTokenAuth, HTTPBasicAuth, OAuth2ClientCredentials
-from crewgraph.contrib.a2a.config import RemoteAgent
+from crewgraph.contrib.a2a.config import A2AClientConfig
 from crewgraph.contrib.snapshots import CheckpointConfig
 from crewgraph.contrib.snapshots.described import describe_definition
 from crewgraph.definitions.flow.flow import FlowDefinition
@@ -84,7 +84,7 @@ MAKERS: dict[type[Any], Callable[..., Any]] = {
     StringKnowledgeSource: made_by(StringKnowledgeSource, content="c"),
     Knowledge: made_by(Knowledge, collection_name="k", sources=[]),
     CheckpointConfig: CheckpointConfig,
-    RemoteAgent: made_by(RemoteAgent, endpoint="https://a2a.example"),
+    A2AClientConfig: made_by(A2AClientConfig, endpoint="https://a2a.example"),
     BearerTokenAuth: made_by(BearerTokenAuth, token="t"),
     HTTPBasicAuth: made_by(HTTPBasicAuth, username="u", password="p"),
     APIKeyAuth: made_by(APIKeyAuth, api_key="k"),

@@ -7,7 +7,6 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from disks import fill, small_disk
 from modes import Mode
@@ -16,7 +15,6 @@ from typer.testing import CliRunner
 from crewgraph import ScriptedLLM
 from crewgraph.cli.app import app
 from crewgraph.observe.logfile import add_entry
-from crewgraph.storage.vectors.index import GrowingIndex
 
 from .parts import agent, crew, task
 
@@ -49,13 +47,7 @@ def ejected(file: Path) -> None:
         raise OSError(made.output)
 
 
-def indexed(file: Path) -> None:
-    index = GrowingIndex(64)
-    index.add(np.arange(200), np.ones((200, 64)))
-    index.save(file)
-
-
-WRITERS: list[Callable[[Path], None]] = [reported, plotted, ejected, indexed]
+WRITERS: list[Callable[[Path], None]] = [reported, plotted, ejected]
 
 
 def test_a_file_on_a_full_disk_keeps_what_it_held(tmp_path: Path):

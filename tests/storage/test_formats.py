@@ -2,10 +2,8 @@
 
 import asyncio
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -16,7 +14,6 @@ from crewgraph.contrib.queue.work import Work, would_fail_again
 from crewgraph.contrib.serve.records import Records, ThreadRecord
 from crewgraph.errors import OtherFormat
 from crewgraph.formats import FORMAT, FORMAT_KEY, check_format
-from crewgraph.storage.vectors.index import GrowingIndex
 
 
 def pass_for_older(saver: InMemorySaver) -> None:
@@ -69,15 +66,3 @@ def test_a_job_of_another_format_is_a_dead_letter():
     with pytest.raises(OtherFormat, match="The job has format 5") as caught:
         check_format(work.format, "The job", "")
     assert would_fail_again(caught.value)
-
-
-def test_an_index_of_another_format_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    index, file = GrowingIndex(2), tmp_path / "vectors"
-    index.add([1], np.ones((1, 2), np.float32))
-    with monkeypatch.context() as patched:
-        patched.setattr("crewgraph.storage.vectors.index.STORE_FORMAT", 5)
-        index.save(file)
-    before = file.read_bytes()
-    with pytest.raises(OtherFormat, match=r"The vector index `.*vectors` has format 5"):
-        index.load(file)
-    assert (file.read_bytes(), len(index)) == (before, 1)

@@ -80,8 +80,8 @@ def search():
     index.search(vectors[1], 3)
 
 def write():
-    index.add([7], vectors[7:8])
-    index.remove([7])
+    index.add(seven, vectors[7:8])
+    index.remove(seven)
 
 def interrupt(after):
     time.sleep(after)
@@ -90,7 +90,9 @@ def interrupt(after):
 work, times = globals()[sys.argv[1]], int(sys.argv[2])
 vectors = numpy.random.default_rng(1).normal(size=(400, 8)).astype("float32")
 index = GrowingIndex(8, exact_up_to=200)
-index.add(range(400), vectors)
+index.add(numpy.arange(400), vectors)
+index.fit()
+seven = numpy.array([7])
 for _ in range(times):
     interrupting = threading.Thread(target=interrupt, args=(random.uniform(0.0005, 0.004),))
     try:

@@ -56,10 +56,7 @@ class Refusals:
             raise CannotEject(f"{name} cannot be ejected as it is. These parts have no translation:\n{listed}")
 
 
-_RUNS = (
-    "config id security_config execution_context entity_type checkpoint checkpoint_inputs checkpoint_train "
-    "checkpoint_kickoff_event_id"
-)
+_RUNS = "config id security_config execution_context entity_type checkpoint"
 """What every definition has that only crewgraph's own runs read."""
 
 _CREW = f"""{_RUNS} name agents tasks process manager_llm manager_agent max_delegation_depth planning planning_llm planning_tasks
@@ -80,8 +77,7 @@ _TASK = f"""{_RUNS} name description expected_output agent context async_executi
     condition output prompt_context processed_by_agents used_tools tools_errors delegations retry_count start_time end_time"""
 
 _FLOW = f"""{_RUNS} initial_state name flow_name max_method_calls granularity suppress_flow_events verbose streaming checkpointer
-    keep_history memory checkpoint_completed_methods checkpoint_method_outputs checkpoint_method_counts checkpoint_state
-    checkpoint_origin"""
+    keep_history memory"""
 
 _LEFT_OUT = {
     "output_log_file": "left out; use Python's `logging`, or LangSmith",

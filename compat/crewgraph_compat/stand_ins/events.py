@@ -77,6 +77,42 @@ class MCPConfigFetchFailedEvent(BaseEvent):
     """The class of the error."""
 
 
+class A2AAgentCardFetchedEvent(A2AEventBase):
+    """The card of a remote agent was fetched."""
+
+
+class A2AArtifactReceivedEvent(A2AEventBase):
+    """A remote agent has sent an artifact."""
+
+
+class A2AAuthenticationFailedEvent(A2AEventBase):
+    """A remote agent rejected the authentication."""
+
+
+class A2AConnectionErrorEvent(A2AEventBase):
+    """A remote agent cannot be reached."""
+
+
+class A2APollingStartedEvent(A2AEventBase):
+    """Polling of a remote agent's progress starts."""
+
+
+class A2APollingStatusEvent(A2AEventBase):
+    """A remote agent has reported progress."""
+
+
+class A2APushNotificationRegisteredEvent(A2AEventBase):
+    """A remote agent has registered the URL for push notifications."""
+
+
+class A2APushNotificationTimeoutEvent(A2AEventBase):
+    """A push notification of a remote agent has not arrived in time."""
+
+
+class A2AStreamingStartedEvent(A2AEventBase):
+    """A remote agent starts to stream its answer."""
+
+
 class A2APushNotificationReceivedEvent(A2AEventBase):
     """A remote agent pushed a progress report."""
 

@@ -6,6 +6,9 @@ _EVALUATION = "Evaluate a crew with `crew.test(...)`, or with LangSmith's `evalu
 _EVENT_ORDER = (
     "Events number themselves: read `emission_sequence`, `parent_event_id` and `previous_event_id` of an event."
 )
+_HANDLER_ORDER = (
+    "Sync handlers run in the order in which they are registered: register one after the other, or call that from it."
+)
 _GUIDE = "It contains CrewAI's description of flows for models; docs/flows.md describes crewgraph's flows."
 _LOOP = (
     "It is part of CrewAI's agent loop. `Agent.kickoff()` and `Task.execute_sync()` run an agent, `crewai.hooks` and "
@@ -54,7 +57,10 @@ ABSENT: dict[str, str] = {
     "crewai.crewai_core": _COMMANDS,
     "crewai.crews.utils": _RUNS,
     "crewai.events": "It is part of CrewAI's event bus; `@crewai_event_bus.on(Event)` and `BaseEventListener` register handlers.",
+    "crewai.events.CircularDependencyError": _HANDLER_ORDER,
+    "crewai.events.Depends": _HANDLER_ORDER,
     "crewai.events.base_events": _EVENT_ORDER,
+    "crewai.events.depends": _HANDLER_ORDER,
     "crewai.events.event_context": _EVENT_ORDER,
     "crewai.events.event_listener": _SHOWN,
     "crewai.events.listeners": _SHOWN,

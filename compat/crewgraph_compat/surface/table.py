@@ -33,7 +33,6 @@ _HOMES: dict[str, str] = {
     "crewai.a2a.updates": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.polling.config": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.push_notifications.config": "crewgraph.contrib.a2a.config",
-    "crewai.a2a.updates.push_notifications.signature": "crewgraph.contrib.a2a.config",
     "crewai.a2a.updates.streaming.config": "crewgraph.contrib.a2a.config",
     "crewai.agent.core": "crewgraph.agent",
     "crewai.agent.planning_config": "crewgraph.definitions.agent.planning",
@@ -59,7 +58,6 @@ _HOMES: dict[str, str] = {
     "crewai.crews.crew_output": "crewgraph.definitions.task.output",
     "crewai.events.base_event_listener": "crewgraph.events.bus",
     "crewai.events.base_events": "crewgraph.events.base",
-    "crewai.events.depends": "crewgraph.events.bus",
     "crewai.events.event_bus": "crewgraph.events.bus crewgraph_compat.stand_ins.events",
     "crewai.events.stream_context": "crewgraph.events.stream_context",
     "crewai.events.types.a2a_events": "crewgraph.events.a2a crewgraph_compat.stand_ins.events",
@@ -81,7 +79,6 @@ _HOMES: dict[str, str] = {
     "crewai.events.types.task_events": "crewgraph.events.task crewgraph_compat.stand_ins.events",
     "crewai.events.types.tool_usage_events": "crewgraph.events.tool",
     "crewai.experimental.conversational": "crewgraph.contrib.conversations.state",
-    "crewai.experimental.skills.cache": "crewgraph.contrib.skills.registry",
     "crewai.experimental.skills.events": "crewgraph.events.tool",
     "crewai.experimental.skills.registry": "crewgraph.contrib.skills.registry",
     "crewai.flow": (
@@ -193,7 +190,6 @@ _HOMES: dict[str, str] = {
     "crewai.rag.types": "crewgraph.knowledge.passage crewgraph_compat.stand_ins.vector_stores",
     "crewai.security.fingerprint": "crewgraph.definitions.base",
     "crewai.security.security_config": "crewgraph.definitions.base",
-    "crewai.skills.cache": "crewgraph.contrib.skills.registry",
     "crewai.skills.loader": "crewgraph.contrib.skills.discovery",
     "crewai.skills.models": "crewgraph.contrib.skills.skill",
     "crewai.skills.parser": "crewgraph.contrib.skills.skill",
@@ -202,7 +198,6 @@ _HOMES: dict[str, str] = {
     "crewai.skills.validation": "crewgraph.contrib.skills.registry crewgraph.contrib.skills.skill",
     "crewai.state": "crewgraph.contrib.snapshots.config",
     "crewai.state.checkpoint_config": "crewgraph.contrib.snapshots.config",
-    "crewai.state.event_record": "crewgraph.events.event_record",
     "crewai.state.provider.core": "crewgraph.contrib.snapshots.config",
     "crewai.state.provider.json_provider": "crewgraph.contrib.snapshots.config",
     "crewai.state.provider.sqlite_provider": "crewgraph.contrib.snapshots.config",
@@ -269,9 +264,9 @@ HOMES: dict[str, str] = _HOMES | {
 IMPORTING = (
     "a2a.utils.response_model agent.utils agents.agent_adapters.openai_agents.protocols "
     "agents.agent_builder.base_agent_executor agents.agent_builder.base_agent_executor_mixin "
-    "agents.agent_executor agents.planner_observer agents.step_executor constants context events.event_context "
-    "events.event_listener events.handler_graph events.listeners.memory_listener events.types.event_bus_types "
-    "events.utils.console_formatter events.utils.handlers experimental.conversational_mixin "
+    "agents.agent_executor agents.planner_observer agents.step_executor constants context events.depends "
+    "events.event_context events.event_listener events.handler_graph events.listeners.memory_listener "
+    "events.types.event_bus_types events.utils.console_formatter events.utils.handlers experimental.conversational_mixin "
     "flow.conversational_mixin flow.flow_trackable flow.utils flow.visualization.builder "
     "llms.context_window mcp.client "
     "memory.storage.kickoff_task_outputs_storage skills.events tools.cache_tools.cache_tools "
@@ -319,7 +314,6 @@ RENAMED: dict[str, str] = {
     "crewai.a2a.extensions.ConversationState": "crewgraph.contrib.a2a.extension:ExtensionState",
     "crewai.a2a.extensions.base.ConversationState": "crewgraph.contrib.a2a.extension:ExtensionState",
     "crewai.agents.parser.OutputParserException": "crewgraph.compiler.agent.protocol:OutputParserError",
-    "crewai.experimental.skills.cache.SkillCacheManager": "crewgraph.contrib.skills.registry:SkillCache",
     "crewai.events.BaseEventListener": "crewgraph.events.bus:BaseEventListener",
     "crewai.events.crewai_event_bus": "crewgraph.events.bus:crewai_event_bus",
     "crewai.flow.expressions.ExpressionError": "crewgraph.errors:ExpressionError",
@@ -333,7 +327,6 @@ RENAMED: dict[str, str] = {
     "crewai.project.json_loader.JSONProjectError": "crewgraph.errors:DefinitionError",
     "crewai.project.json_loader.JSONProjectValidationError": "crewgraph.errors:DefinitionError",
     "crewai.security.constants.CREW_AI_NAMESPACE": "crewgraph.definitions.base:FINGERPRINT_NAMESPACE",
-    "crewai.skills.cache.SkillCacheManager": "crewgraph.contrib.skills.registry:SkillCache",
     "crewai.tools.agent_tools.base_agent_tools.BaseAgentTool": (
         "crewgraph.definitions.agent.delegation_tools:CoworkerTool"
     ),

@@ -1,12 +1,13 @@
-"""Agents bound to their tools: for the messages of a kickoff, or (as a `TaskBinding`) for a task."""
+"""Agents bound to their tools, for the messages of a kickoff or (as a `TaskBinding`) for a task; and what else an agent has."""
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
-from crewgraph.compiler.agent.capabilities import capabilities_of
+from crewgraph.compiler.agent.capabilities import Capability, MCPServers
+from crewgraph.compiler.agent.memory_calls import Memories
 from crewgraph.compiler.agent.models import ModelCache
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.core.current import CURRENT, RunResources
@@ -16,6 +17,7 @@ from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefiniti
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.deprecations import user_stacklevel
+from crewgraph.extensions import extension
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
@@ -221,3 +223,80 @@ def has_knowledge(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> bo
         or (crew is not None and (crew.knowledge is not None or crew.knowledge_sources))
         or (crew is not None and type(crew).create_crew_knowledge is not CrewDefinition.create_crew_knowledge)
     )
+
+
+_EXTENSIONS: Final = ("a2a", "skills")
+"""Fields of agents and crews; an extension of the same name implements each as a `Capability`."""
+
+
+def capabilities_of(
+    agent: BaseAgentDefinition, crew: CrewDefinition | None = None, task: TaskDefinition | None = None
+) -> tuple[Capability, ...]:
+    """Return the capabilities of an agent, including those of its crew."""
+    if not (agent.mcps or agent.a2a or agent.skills or (crew is not None and crew.skills)):
+        return ()
+    extensions = [extension(name) for name in _EXTENSIONS if getattr(agent, name, None) or getattr(crew, name, None)]
+    kinds: list[type[Capability]] = [MCPServers, *extensions] if agent.mcps else extensions
+    return tuple(kind(agent, crew, task) for kind in kinds)
+
+
+def fetches_tools(agent: BaseAgentDefinition) -> bool:
+    """Return whether an agent gets tools when its work starts."""
+    return any(capability.fetches_tools for capability in capabilities_of(agent))
+
+
+def capabilities_key(agent: BaseAgentDefinition | None, crew: CrewDefinition) -> tuple[object, ...]:
+    """Return a key that changes with the capabilities of an agent and its crew."""
+    if agent is None:
+        return ()
+    return (bool(agent.a2a), *map(id, [*(agent.skills or ()), *(crew.skills or ())]))
+
+
+def memories_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> Memories | None:
+    """Return the memories of an agent that works for a crew, or on its own; None if it has none.
+
+    An agent whose `memory` is False has none.
+    """
+    if agent.memory is False:
+        return None
+    if agent.memory is not None and agent.memory is not True:
+        return Memories(unified=agent.memory)
+    memories = None if crew is None else crew_memories(crew)
+    if memories is not None or not agent.memory:
+        return memories
+    return Memories(unified=agent.resolve_memory().memory)
+
+
+def crew_memories(crew: CrewDefinition) -> Memories | None:
+    """Return the memories of a crew; None if it has none."""
+    unified = None if isinstance(crew.memory, bool) else crew.memory
+    configured = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
+    if configured == _NONE:
+        return None
+    memories = Memories(
+        long_term=crew.active_memory("long_term_memory"),
+        short_term=crew.active_memory("short_term_memory"),
+        entity=crew.active_memory("entity_memory"),
+        external=crew.active_memory("external_memory"),
+        unified=unified,
+    )
+    return memories if memories else None
+
+
+_NONE = (None,) * 5
+
+
+def check_memories(crew: CrewDefinition) -> None:
+    """Check the embedders of a crew's memories without embedding anything.
+
+    Raises:
+        EmbedderError: an embedder is missing or misconfigured.
+        MissingExtra: its provider needs a package that is not installed.
+    """
+    memories = crew_memories(crew)
+    from crewgraph.memory.storage import RAGStorage
+
+    for memory in memories.kinds.values() if memories is not None else ():
+        storage = getattr(memory, "storage", None)
+        if isinstance(storage, RAGStorage):
+            _ = storage.embedder

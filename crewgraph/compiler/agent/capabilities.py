@@ -1,14 +1,13 @@
 """Capabilities of agents: what MCP servers, remote agents and skills add to an agent's tools, prompt and work."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crewgraph.core.effects import Body, Call, Together
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, DefinitionError
-from crewgraph.extensions import extension
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 
@@ -133,30 +132,3 @@ class MCPServers(Capability):
             kind="the list of tools of",
             about=[reference.server.key, reference.tool_name],
         )
-
-
-_EXTENSIONS: Final = ("a2a", "skills")
-"""Fields of agents and crews; an extension of the same name implements each as a `Capability`."""
-
-
-def capabilities_of(
-    agent: BaseAgentDefinition, crew: CrewDefinition | None = None, task: TaskDefinition | None = None
-) -> tuple[Capability, ...]:
-    """Return the capabilities of an agent, including those of its crew."""
-    if not (agent.mcps or agent.a2a or agent.skills or (crew is not None and crew.skills)):
-        return ()
-    extensions = [extension(name) for name in _EXTENSIONS if getattr(agent, name, None) or getattr(crew, name, None)]
-    kinds: list[type[Capability]] = [MCPServers, *extensions] if agent.mcps else extensions
-    return tuple(kind(agent, crew, task) for kind in kinds)
-
-
-def fetches_tools(agent: BaseAgentDefinition) -> bool:
-    """Return whether an agent gets tools when its work starts."""
-    return any(capability.fetches_tools for capability in capabilities_of(agent))
-
-
-def capabilities_key(agent: BaseAgentDefinition | None, crew: CrewDefinition) -> tuple[object, ...]:
-    """Return a key that changes with the capabilities of an agent and its crew."""
-    if agent is None:
-        return ()
-    return (bool(agent.a2a), *map(id, [*(agent.skills or ()), *(crew.skills or ())]))

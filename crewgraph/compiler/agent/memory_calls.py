@@ -11,7 +11,6 @@ from langgraph.config import get_store
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.outages import is_outage
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
-from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict
@@ -41,56 +40,6 @@ class Memories:
             "external_memory": self.external,
         }
         return {kind: memory for kind, memory in memories.items() if memory is not None}
-
-
-_NONE = (None,) * 5
-
-
-def check_memories(crew: CrewDefinition) -> None:
-    """Check the embedders of a crew's memories without embedding anything.
-
-    Raises:
-        EmbedderError: an embedder is missing or misconfigured.
-        MissingExtra: its provider needs a package that is not installed.
-    """
-    memories = crew_memories(crew)
-    from crewgraph.memory.storage import RAGStorage
-
-    for memory in memories.kinds.values() if memories is not None else ():
-        storage = getattr(memory, "storage", None)
-        if isinstance(storage, RAGStorage):
-            _ = storage.embedder
-
-
-def memories_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> Memories | None:
-    """Return the memories of an agent that works for a crew, or on its own; None if it has none.
-
-    An agent whose `memory` is False has none.
-    """
-    if agent.memory is False:
-        return None
-    if agent.memory is not None and agent.memory is not True:
-        return Memories(unified=agent.memory)
-    memories = None if crew is None else crew_memories(crew)
-    if memories is not None or not agent.memory:
-        return memories
-    return Memories(unified=agent.resolve_memory().memory)
-
-
-def crew_memories(crew: CrewDefinition) -> Memories | None:
-    """Return the memories of a crew; None if it has none."""
-    unified = None if isinstance(crew.memory, bool) else crew.memory
-    configured = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
-    if configured == _NONE:
-        return None
-    memories = Memories(
-        long_term=crew.active_memory("long_term_memory"),
-        short_term=crew.active_memory("short_term_memory"),
-        entity=crew.active_memory("entity_memory"),
-        external=crew.active_memory("external_memory"),
-        unified=unified,
-    )
-    return memories if memories else None
 
 
 class MemoryUser:

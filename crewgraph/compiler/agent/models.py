@@ -1,30 +1,20 @@
 """The models of agents, rate-limited and hooked, and the state shared by the runs of a crew or agent: limits and tool caches."""
 
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import partial
 from threading import Lock
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.current import CURRENT
-from crewgraph.core.limits import Meter, check_limits
-from crewgraph.core.messages import Reply
-from crewgraph.core.operations import Do, Program
+from crewgraph.core.limits import Meter
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
-from crewgraph.events import late
-from crewgraph.events.bus import crewai_event_bus
 from crewgraph.llm.base import BaseLLM
-from crewgraph.llm.events import EventModel
-from crewgraph.llm.hooks import HookedModel
-from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
+from crewgraph.llm.hooks import HookedModel, requested_model
+from crewgraph.llm.rate_limit import RPMController
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import scoped
 from crewgraph.tools.cache import CacheHandler
@@ -166,49 +156,7 @@ def _wrapped(
     crew: CrewDefinition | None,
 ) -> HookedModel:
     source = llm if isinstance(llm, BaseLLM) else agent
-    limited = partial(_limited, controllers=controllers, source=source, agent=agent, task=task)
-    return HookedModel(_with_retries(model, limited, agent, task), llm, agent, task, crew)
-
-
-def _with_retries(
-    model: Model, limit: "Callable[[Model], RateLimitedModel]", agent: BaseAgentDefinition, task: TaskDefinition | None
-) -> Model:
-    members: Sequence[Model] | None = getattr(model, "models", None)  # a `FallbackModel` has them
-    if members is None:
-        return _retrying(limit(model))
-    from crewgraph.llm.fallback import FallbackModel
-
-    *earlier, last = [limit(member) for member in members]
-    return FallbackModel([*earlier, _retrying(last)], partial(_emit_fallback, agent, task))
-
-
-def _limited(
-    model: Model,
-    *,
-    controllers: Sequence[object],
-    source: object,
-    agent: BaseAgentDefinition,
-    task: TaskDefinition | None,
-) -> "RateLimitedModel":
-    return RateLimitedModel(EventModel(model, source, agent, task), controllers)
-
-
-def _retrying(model: "RateLimitedModel") -> Model:
-    retries: int = getattr(model.model.model, "retries", 0)  # a `ChatModel` has some
-    if not retries:
-        return model
-    from crewgraph.llm.retry import RetryingModel
-
-    return RetryingModel(model, model.is_delayed, retries)
-
-
-def _emit_fallback(
-    agent: BaseAgentDefinition, task: TaskDefinition | None, failed: str, fallback: str, error: Exception
-) -> None:
-    if crewai_event_bus.wants(late.LLMFallbackEvent):
-        reason = f"{type(error).__name__}: {error}"
-        event = late.LLMFallbackEvent(from_agent=agent, from_task=task, model=failed, fallback=fallback, error=reason)
-        crewai_event_bus.emit(agent, event)
+    return requested_model(model, source, llm, agent, task, crew, controllers)
 
 
 def first_llm(crew: CrewDefinition, *candidates: object) -> object:
@@ -216,32 +164,3 @@ def first_llm(crew: CrewDefinition, *candidates: object) -> object:
     task_agents = [task.agent for task in crew.tasks if task.agent is not None]
     llms = [*candidates, *(agent.llm for agent in [*task_agents, *crew.agents])]
     return next((llm for llm in llms if llm is not None), None)
-
-
-@dataclass(eq=False)
-class RateLimitedModel(ModelWrapper[EventModel]):
-    """A model whose requests wait for its rate limiters."""
-
-    model: EventModel
-    controllers: Sequence[Any]
-
-    @property
-    def direct(self) -> Model | None:
-        return None if self.controllers else self.model
-
-    def answer(self, *request: Any) -> Program[Reply]:
-        check_limits(self.name)
-        yield Do(wait_for_slot, await_slot, self.controllers, self.is_delayed)
-        return (yield asking(self.model, *request))
-
-    def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:
-        """Emit the event of a delay, for `max_rpm` or requested by the provider."""
-        if crewai_event_bus.wants(late.LLMCallDelayedEvent):
-            event = late.LLMCallDelayedEvent(
-                from_agent=self.model.agent,
-                from_task=self.model.task,
-                model=self.name,
-                seconds=seconds,
-                max_rpm=max_rpm,
-            )
-            crewai_event_bus.emit(self.model.agent, event)

@@ -48,20 +48,6 @@ class AvailableFiles(Protocol):
         ...
 
 
-class _NoFiles:
-    def notes(self, book: Book) -> tuple[str, ...]:
-        return ()
-
-    def shown_in(self, messages: list[Message]) -> list[Message]:
-        return messages
-
-    def tools(self, book: Book) -> list[Any]:
-        return []
-
-
-NO_FILES: AvailableFiles = _NoFiles()
-
-
 @dataclass(kw_only=True, eq=False)
 class Opening:
     """The opening messages of a task."""
@@ -83,8 +69,8 @@ class Opening:
     capability_notes: tuple[str, ...] = ()
     """What the agent's capabilities add to the system prompt."""
 
-    files: AvailableFiles = NO_FILES
-    """The files available to the agent."""
+    files: AvailableFiles | None = None
+    """The files available to the agent, if any."""
 
     def messages(self, context: str, summary: str) -> list[Message]:
         """Build the messages.
@@ -102,7 +88,9 @@ class Opening:
         system = agent_system_prompt(
             texts, self.tools, self.book, native=self.native, capability_notes=self.capability_notes
         )
-        messages = self.files.shown_in(prompt_messages(self.agent, system, self._user_text(context, summary), texts))
+        messages = prompt_messages(self.agent, system, self._user_text(context, summary), texts)
+        if self.files is not None:
+            messages = self.files.shown_in(messages)
         if briefing.blocks:
             content = messages[-1]["content"]
             text: Content = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -110,10 +98,13 @@ class Opening:
         return messages
 
     def _user_text(self, context: str, summary: str) -> str:
-        text = task_prompt(self.task, self.briefing, self.book, (*self.files.notes(self.book), *self.notes))
+        notes = self.notes if self.files is None else (*self.files.notes(self.book), *self.notes)
+        text = task_prompt(self.task, self.briefing, self.book, notes)
         if context:
             text = self.book.slice("task_with_context", task=text, context=context)
-        text = self.book.slice("task", input=with_rejection(text, self.refused, self.book))
+        if self.refused is not None:
+            text = with_rejection(text, self.refused, self.book)
+        text = self.book.slice("task", input=text)
         return f"{text}\n\n{self.book.slice('summary', merged_summary=summary)}" if summary else text
 
 
@@ -192,8 +183,8 @@ class AgentConversation:
     capability_notes: tuple[str, ...] = ()
     """What the agent's capabilities add to the system prompt."""
 
-    files: AvailableFiles = NO_FILES
-    """The files available to the agent."""
+    files: AvailableFiles | None = None
+    """The files available to the agent, if any."""
 
     def messages(self, context: str, summary: str) -> list[Message]:
         """Build the messages.
@@ -207,7 +198,7 @@ class AgentConversation:
         while history and history[0]["role"] == "system":  # some providers accept only one, at the start
             system_parts.append(reply_text(history.pop(0)["content"]))
         parts = [
-            *self.files.notes(self.book),
+            *(() if self.files is None else self.files.notes(self.book)),
             *self.notes,
             *([self.book.slice("summary", merged_summary=summary)] if summary else []),
         ]
@@ -218,7 +209,8 @@ class AgentConversation:
             merged = last.copy()
             merged.update(question)
             question = merged
-        return self.files.shown_in([*system, *history, *([question] if question["content"] else [])])
+        messages = [*system, *history, *([question] if question["content"] else [])]
+        return messages if self.files is None else self.files.shown_in(messages)
 
     @property
     def _texts(self) -> dict[str, str]:

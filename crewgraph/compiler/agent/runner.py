@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools, has_knowledge, may_have_executor
-from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
+from crewgraph.compiler.agent.binding import (
+    AgentBinding,
+    capabilities_of,
+    guarded_tools,
+    has_knowledge,
+    may_have_executor,
+    memories_of,
+)
+from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
 from crewgraph.compiler.agent.knowledge import KnowledgeQuery, query_knowledge
-from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser, memories_of
+from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser
 from crewgraph.compiler.agent.models import configured_model_of, controllers_of, llm_of
 from crewgraph.compiler.agent.people import Asker
-from crewgraph.compiler.agent.prompt import NO_FILES, AvailableFiles, agent_system_prompt
+from crewgraph.compiler.agent.prompt import AvailableFiles, agent_system_prompt
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
 from crewgraph.compiler.agent.toolbox import ResultReader, Toolbox, longest_result
 from crewgraph.compiler.task.briefing import Briefing
@@ -34,6 +41,7 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, TimeLimitReached
 from crewgraph.extensions import extension
 from crewgraph.llm.capabilities import context_window_of, input_modalities
+from crewgraph.llm.resolve import as_model
 from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
@@ -90,8 +98,8 @@ class AgentRunner:
     notes: tuple[str, ...]
     """What the capabilities add to the prompt."""
 
-    files: AvailableFiles
-    """The files of the run, and which of them the model is shown."""
+    files: AvailableFiles | None
+    """The files of the run, and which of them the model is shown; None without any."""
 
     def __init__(
         self,
@@ -186,30 +194,35 @@ class AgentRunner:
             from crewgraph.compiler.agent.executor import executor_of
 
             self.executor = executor_of(self.binding, self.task, own)
-        self.files = self._available_files(own) if self.file_records else NO_FILES
+        self.files = self._available_files(own) if self.file_records else None
         tools = own
         if self.executor is None and self.memories is not None:
             added = memory_tools(self.memories, self.model, tools, self.book)
             tools = {**tools, **event_tools(self.binding, self.task, added)}
-        if self.executor is None and self.file_records:
+        if self.executor is None and self.files is not None:
             tools = {**tools, **event_tools(self.binding, self.task, self.files.tools(self.book))}
         self.event_tools, prepare = tools, self._prepare or self.adapt
         self.tools = Toolbox({} if self.executor is not None else {name: prepare(tool) for name, tool in tools.items()})
         self.native_tools = self.executor is None and self.model.native_tools
-        if not self.native_tools and getattr(self.agent, "middleware", None) and self.executor is None and self.tools:
-            raise CompileError(
-                f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
-                "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
-            )
-        if not self.native_tools and (hosted := [spec["name"] for spec in self.tools.specs if "native" in spec]):
-            raise CompileError(
-                f"{self.binding.where}: `{'`, `'.join(hosted)}` of its tools run at the model's provider, and its model "
-                f"`{self.model.name}` calls tools by text. Use a model with native tool calls that has them, or remove them."
-            )
+        if self.tools and not self.native_tools:
+            self._check_text_protocol()
         self.notes = ()
         if self.capabilities:
             self.notes = tuple(note for capability in self.capabilities for note in capability.notes(own, self.book))
         self._is_assembled = True
+
+    def _check_text_protocol(self) -> None:
+        """Check that the agent's tools can be called by text."""
+        if getattr(self.agent, "middleware", None):
+            raise CompileError(
+                f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
+                "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
+            )
+        if hosted := [spec["name"] for spec in self.tools.specs if "native" in spec]:
+            raise CompileError(
+                f"{self.binding.where}: `{'`, `'.join(hosted)}` of its tools run at the model's provider, and its model "
+                f"`{self.model.name}` calls tools by text. Use a model with native tool calls that has them, or remove them."
+            )
 
     @cached_property
     def model(self) -> Model:
@@ -286,7 +299,8 @@ class AgentRunner:
             SourceError: a knowledge source cannot be used.
         """
         notes: tuple[str, ...] = ()
-        yield Notify(self._count_uses_anew)
+        if self.event_tools:
+            yield Notify(self._count_uses_anew)
         for capability in self.capabilities:
             yield from capability.begin()
         if self.recollection is not None:
@@ -575,6 +589,28 @@ class AgentRunner:
         if self.tools or getattr(self.task, "converter_cls", None) or self.converter_override:
             return None
         return structured_model(self.model, structure)
+
+
+def check_ready(binding: AgentBinding) -> Model | None:
+    """Check before a run that an agent can work.
+
+    Returns:
+        its model, if it needs one; a caller that keeps it spares each task from creating it again.
+
+    Raises:
+        CompileError: its executor cannot be called, or takes none of the available inputs.
+        ModelError: it needs a model and has none.
+    """
+    agent = binding.agent
+    if override_of(agent, "execute_task") or override_of(agent, "aexecute_task"):
+        return None  # the override may not need a model
+    if not may_have_executor(agent):
+        return as_model(agent.llm)
+    from crewgraph.compiler.agent.executor import executor_of
+
+    tools = event_tools(binding, None, (), binding.tools)
+    executor = executor_of(binding, None, tools)
+    return as_model(agent.llm) if executor is None else None
 
 
 def event_tools(

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crewgraph.compiler.agent.binding import has_knowledge
-from crewgraph.compiler.agent.capabilities import capabilities_of
-from crewgraph.compiler.agent.memory_calls import crew_memories
+from crewgraph.compiler.agent.binding import capabilities_of, crew_memories, has_knowledge
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition, agents_of

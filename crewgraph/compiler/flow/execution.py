@@ -1,9 +1,7 @@
 """Executions of methods: their arguments, the hooks around them, and their runs in the trace."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from types import MethodType
 from typing import Any, cast
@@ -22,20 +20,21 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.core.files import FILES
 from crewgraph.core.interpreter import WAY_OUT
-from crewgraph.core.loops.bridge import in_thread, resolved
+from crewgraph.core.loops.bridge import resolved
+from crewgraph.core.operations import Do, Program, adrive, blocking, drive
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult, label_value
-from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.state import input_fields
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.events.lineage import restored_lineage
 from crewgraph.hooks.points import InterceptionPoint, StepContext
-from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
+from crewgraph.hooks.registry import dispatching, hooks_at
 from crewgraph.llm.current_call import CALL, CurrentCall
+from crewgraph.schema import is_list, is_mapping
 from crewgraph.scoped import scoped
 from crewgraph.text import suggestion
 
@@ -118,152 +117,80 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
 
 
 _COMMANDS: tuple[type[Any], ...] = (Command, Send)
-_MAY_COMMAND: tuple[type[Any], ...] = (*_COMMANDS, list)
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
 _Arguments = tuple[tuple[object, ...], Mapping[str, object]]
+_Started = Callable[[tuple[object, ...], Mapping[str, object]], None]
+"""Reports that a method starts, with its arguments."""
 
 
-@dataclass(frozen=True)
-class HookedMethod:
-    """Calls the hooks around a method of a flow."""
+def _hooked_arguments(
+    running: Running, args: tuple[object, ...], keywords: Mapping[str, object], started: _Started
+) -> Program[_Arguments]:
+    """Run the hooks before a method, report its start, and return its arguments as the hooks left them; other names are dropped.
 
-    flow: "FlowDefinition"
-    name: str
-
-    def before(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
-        """Run the hooks before the method and return its arguments.
-
-        Raises:
-            HookAborted: a hook refuses its start.
-        """
-        if not hooks_at(_PRE):
-            return args, keywords
-        context = self._begins(args, keywords)
-        dispatch(_PRE, context)
-        return _arguments(context.payload, args, keywords)
-
-    async def abefore(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
-        """Async version of `before`."""
-        if not hooks_at(_PRE):
-            return args, keywords
-        context = self._begins(args, keywords)
-        await adispatch(_PRE, context)
-        return _arguments(context.payload, args, keywords)
-
-    def after(self, value: object) -> object:
-        """Run the hooks after the method and return its result.
-
-        Raises:
-            HookAborted: a hook refuses its result.
-            RunError: it is a command to a graph.
-        """
-        if isinstance(value, _MAY_COMMAND):
-            self._check_data(value)
-        if not hooks_at(_POST):
-            return value
-        context = self._ended(value)
-        dispatch(_POST, context)
-        return context.payload
-
-    async def aafter(self, value: object) -> object:
-        """Async version of `after`."""
-        if isinstance(value, _MAY_COMMAND):
-            self._check_data(value)
-        if not hooks_at(_POST):
-            return value
-        context = self._ended(value)
-        await adispatch(_POST, context)
-        return context.payload
-
-    def _check_data(self, value: object) -> None:
-        for item in cast("list[object]", value) if isinstance(value, list) else (value,):
-            if isinstance(item, _COMMANDS):
-                raise RunError(
-                    f"method `{self.name}` of flow `{self.flow.flow_name}` returned a LangGraph `{type(item).__name__}`, but a "
-                    f"flow goes on by its triggers. Return data. {WAY_OUT}"
-                )
-
-    def _begins(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> StepContext:
-        payload = {**{f"_{number}": value for number, value in enumerate(args)}, **keywords}
-        return StepContext(payload=payload, flow=self.flow, kind="flow_method", step_name=self.name)
-
-    def _ended(self, value: object) -> StepContext:
-        return StepContext(payload=value, output=value, flow=self.flow, kind="flow_method", step_name=self.name)
-
-
-def _arguments(payload: object, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
-    """Return the method's arguments as the hooks left them; other names are dropped."""
-    if not isinstance(payload, Mapping):
-        return args, keywords
-    remaining = cast("Mapping[str, object]", payload)
-    named = [*keywords, *(name for name in remaining if not name.startswith("_") and name not in keywords)]
-    positional = tuple(remaining.get(f"_{number}", value) for number, value in enumerate(args))
-    return positional, {name: remaining[name] for name in named if name in remaining}
-
-
-def traced_method(
-    running: Running, args: Sequence[object], keywords: Mapping[str, object], work: Callable[[], object]
-) -> object:
-    """Call a method in a span of the trace and return its result."""
-    config = _config(running)
-    if config is None:
-        return work()
-    outcome = _MethodOutcome()
-
-    def inside(_: RunnableConfig) -> object:
+    Raises:
+        HookAborted: a hook refuses its start, which is reported without arguments.
+    """
+    payload = {**{f"_{number}": value for number, value in enumerate(args)}, **keywords}
+    context = StepContext(payload=payload, flow=running.flow, kind="flow_method", step_name=running.method)
+    with scoped(RUNNING, running):
         try:
-            return outcome.record(work())
-        except Parked as parked:
-            return outcome.record_question(parked)
-
-    spanned(running.method, _trace_inputs(args, keywords), config, inside)
-    return outcome.result()
-
-
-async def atraced_method(
-    running: Running, args: Sequence[object], keywords: Mapping[str, object], work: Callable[[], Awaitable[object]]
-) -> object:
-    """Await a method in a span of the trace and return its result."""
-    config = _config(running)
-    if config is None:
-        return await work()
-    outcome = _MethodOutcome()
-
-    async def inside(_: RunnableConfig) -> object:
-        try:
-            return outcome.record(await work())
-        except Parked as parked:
-            return outcome.record_question(parked)
-
-    await aspanned(running.method, _trace_inputs(args, keywords), config, inside)
-    return outcome.result()
+            with _counting(running), interrupts(running, ":hook"):
+                yield from dispatching(_PRE, context)
+        except HookAborted:
+            started((), {})
+            raise
+    remaining: object = context.payload
+    if is_mapping(remaining):
+        named = [*keywords, *(name for name in remaining if not name.startswith("_") and name not in keywords)]
+        args = tuple(remaining.get(f"_{number}", value) for number, value in enumerate(args))
+        keywords = {name: remaining[name] for name in named if name in remaining}
+    started(args, keywords)
+    return args, keywords
 
 
-class _MethodOutcome:
-    """The result of a method, and its form in the trace."""
+def _hooked_result(running: Running, value: object) -> Program[object]:
+    """Run the hooks after a method and return its result as they left it.
 
-    value: object
-    parked: Parked | None = None
-
-    def record(self, value: object) -> object:
-        self.value = value
-        if isinstance(value, Runnable):  # LangChain would invoke it
-            return repr(cast("Any", value))
+    Raises:
+        HookAborted: a hook refuses its result.
+        RunError: it is a command to a graph.
+    """
+    for item in value if is_list(value) else (value,):
+        if isinstance(item, _COMMANDS):
+            raise RunError(
+                f"method `{running.method}` of flow `{running.run.name}` returned a LangGraph `{type(item).__name__}`, but a "
+                f"flow goes on by its triggers. Return data. {WAY_OUT}"
+            )
+    if not hooks_at(_POST):
         return value
-
-    def record_question(self, parked: Parked) -> object:
-        self.parked = parked
-        return {"waits_for": "\n".join(question["message"] for question in parked.questions)}
-
-    def result(self) -> object:
-        if self.parked is not None:
-            raise self.parked
-        return self.value
+    context = StepContext(payload=value, output=value, flow=running.flow, kind="flow_method", step_name=running.method)
+    yield from dispatching(_POST, context)
+    return context.payload
 
 
-def _trace_inputs(args: Sequence[object], keywords: Mapping[str, object]) -> dict[str, object]:
-    return {**({"given": args[0]} if args else {}), **keywords}
+def _traced(
+    running: Running, config: RunnableConfig, arguments: _Arguments, work: Callable[[], Program[object]]
+) -> Program[object]:
+    """Carry out the work of a method in a span of the trace, which shows a question that it leaves pending as its output."""
+    args, keywords = arguments
+    outcome: list[object] = []
+
+    def inside() -> Program[object]:
+        try:
+            value = yield from work()
+        except Parked as parked:
+            outcome.append(parked)
+            return {"waits_for": "\n".join(question["message"] for question in parked.questions)}
+        outcome.append(value)
+        return repr(cast("Any", value)) if isinstance(value, Runnable) else value  # LangChain would invoke it
+
+    span = running.method, {**({"given": args[0]} if args else {}), **keywords}, config
+    yield Do(lambda: spanned(*span, lambda _: drive(inside())), lambda: aspanned(*span, lambda _: adrive(inside())))
+    if isinstance(outcome[0], Parked):
+        raise outcome[0]
+    return outcome[0]
 
 
 def _config(running: Running) -> RunnableConfig | None:
@@ -301,64 +228,38 @@ def execution_work(
     """
     method = run.plan.methods[execution["method"]]
     running = run.running[name] = Running(run, name, method.name)
-    hooked = HookedMethod(run.flow, method.name)
     function = _bound(run, method)
     started = partial(FlowReport(run, name, method.name).started, execution["source"])
     is_hooked = bool(hooks_at(_PRE)) and not _has_returned(running, method)
     if not is_hooked:
         started(args, keywords)
 
-    def work() -> object:
-        final_args, final_keywords = args, keywords
+    def steps() -> Program[object]:
+        arguments = args, keywords
         if is_hooked:
-            with _hooking(running, started):
-                final_args, final_keywords = hooked.before(args, keywords)
-            started(final_args, final_keywords)
-
-        def inside() -> object:
-            with scoped(RUNNING, running):
-                with restored_lineage(run.lineages.get(name)), _counting(running), interrupts(running):
-                    value = _pending_feedback(running, method)
-                    if value is None:
-                        value = hooked.after(resolved(function(*final_args, **final_keywords)))
-                return _with_feedback(running, method, value)
-
-        value = traced_method(running, final_args, final_keywords, inside)
+            arguments = yield from _hooked_arguments(running, args, keywords, started)
+        called = partial(_called, running, method, partial(function, *arguments[0], **arguments[1]))
+        config = _config(running)
+        value = yield from called() if config is None else _traced(running, config, arguments, called)
         run.ended.append(name)
         return value
 
     async def awork() -> object:
-        final_args, final_keywords = args, keywords
-        if is_hooked:
-            with _hooking(running, started):
-                final_args, final_keywords = await hooked.abefore(args, keywords)
-            started(final_args, final_keywords)
+        return await adrive(steps())
 
-        async def inside() -> object:
-            with scoped(RUNNING, running):
-                with restored_lineage(run.lineages.get(name)), _counting(running), interrupts(running):
-                    value = _pending_feedback(running, method)
-                    if value is None:
-                        value = await hooked.aafter(await function(*final_args, **final_keywords))
-                return value if method.feedback is None else await in_thread(_with_feedback, running, method, value)
-
-        value = await atraced_method(running, final_args, final_keywords, inside)
-        run.ended.append(name)
-        return value
-
-    return awork if inspect.iscoroutinefunction(function) else work
+    return awork if inspect.iscoroutinefunction(function) else lambda: drive(steps())
 
 
-@contextmanager
-def _hooking(running: Running, started: Callable[[tuple[object, ...], Mapping[str, object]], None]) -> Generator[None]:
-    """Let the hooks before a method run in a block; a method whose start they deny starts without arguments."""
+def _called(running: Running, method: FlowMethod, function: Callable[[], Any]) -> Program[object]:
+    """Call a method, unless it has returned before, and return its result, with feedback if the method requests it."""
     with scoped(RUNNING, running):
-        try:
-            with _counting(running), interrupts(running, ":hook"):
-                yield
-        except HookAborted:
-            started((), {})
-            raise
+        with restored_lineage(running.run.lineages.get(running.name)), _counting(running), interrupts(running):
+            value: object = _pending_feedback(running, method)
+            if value is None:
+                value = yield from _hooked_result(running, (yield Do(lambda: resolved(function()), function)))
+        if method.feedback is None or (isinstance(value, HumanFeedbackResult) and value.method_name == method.name):
+            return value
+        return (yield blocking(request_feedback, running, method.feedback, value))
 
 
 def _has_returned(running: Running, method: FlowMethod) -> bool:
@@ -402,13 +303,6 @@ def _pending_feedback(running: Running, method: FlowMethod) -> HumanFeedbackResu
         return None
     restore_question(running, method.feedback)
     return pending_feedback(running, method.feedback)
-
-
-def _with_feedback(running: Running, method: FlowMethod, value: object) -> object:
-    """Return the value, with feedback if the method requests it."""
-    if method.feedback is None or (isinstance(value, HumanFeedbackResult) and value.method_name == method.name):
-        return value
-    return request_feedback(running, method.feedback, value)
 
 
 def _counting(running: Running) -> scoped[CurrentCall]:

@@ -1,7 +1,6 @@
 """Events of flow runs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from copy import Error, copy, deepcopy
 from typing import Any
 
@@ -96,7 +95,7 @@ class FlowReport:
 
     def finished(self, value: object) -> None:
         """Report that the method returned."""
-        with self._method_lineage():
+        with restored_lineage(self._run.lineages.get(self._name)):
             self._emit(
                 MethodExecutionFinishedEvent, lambda: {**self._now(), "result": label_value(self._method, value)}
             )
@@ -107,7 +106,7 @@ class FlowReport:
         note = f"in method `{self._method}` of flow `{self._run.name}`"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
-            with self._method_lineage():
+            with restored_lineage(self._run.lineages.get(self._name)):
                 self._emit(MethodExecutionFailedEvent, lambda: {"execution": self._name, "error": error})
 
     def paused(self, plain: Mapping[str, object]) -> None:
@@ -118,7 +117,7 @@ class FlowReport:
             **_question_fields(question),
             "question": question,
         }
-        with self._method_lineage():
+        with restored_lineage(self._run.lineages.get(self._name)):
             self._emit(MethodExecutionPausedEvent, lambda: {**self._now(), **fields})
 
     def feedback_requested(self, question: Question) -> None:
@@ -140,10 +139,6 @@ class FlowReport:
         """Report the answer to its question; None after the timeout."""
         fields = {"message": question.message, "metadata": dict(question.metadata) or None, "response": answer}
         self._emit(FlowInputReceivedEvent, lambda: fields)
-
-    def _method_lineage(self) -> AbstractContextManager[None]:
-        """Restore the lineage of the method, which may have run in another thread."""
-        return restored_lineage(self._run.lineages.get(self._name))
 
     def _now(self) -> dict[str, object]:
         return {"execution": self._name, "state": copied(self._run.state)}

@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any, cast
 
 from crewgraph.compiler.flow.background import backend_call
+from crewgraph.compiler.flow.report import question_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.operations import Program, user_call
-from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext, class_of_flow
+from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainDict
@@ -55,9 +56,10 @@ def save_state(run: FlowRun, method: str) -> Program[None]:
     method_definition = definition.methods[method]
     if method_definition.persistence is False or (definition.marks and method not in definition.marks):
         return
-    configured = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
-    if configured:
-        yield from _save_in(run, method, configured[0])
+    for backend in (run.flow.persistence, method_definition.persistence, definition.persistence):
+        if backend is not None and not isinstance(backend, bool):
+            yield from _save_in(run, method, backend)
+            break
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
@@ -96,15 +98,7 @@ def save_pending(run: FlowRun) -> Program[None]:
         for question in run.parked.values():
             if save is None or not question["id"].endswith(FEEDBACK_SUFFIX) or run.has_saved(question):
                 continue
-            context = PendingFeedbackContext(
-                flow_id=run.flow_id,
-                flow_class=class_of_flow(run.flow),
-                method_name=question["method"],
-                method_output=question.get("output"),
-                message=run.revived(question["message"]),
-                emit=list(question["outcomes"]) or None,
-                metadata=run.revived(question["metadata"]),
-            )
+            context = question_of(question, run.revived).context
             failure = f"the question of method `{question['method']}` of flow `{run.name}` could not be saved"
             with _storage_errors(backend, failure, "The run is stored, and waits."):
                 yield backend_call(run.cancellation, save, run.flow_id, context, _state_of(run))

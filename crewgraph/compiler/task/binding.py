@@ -11,8 +11,13 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.compiler.agent.binding import AgentBinding, capability_tools, granted_tools, guarded_tools
-from crewgraph.compiler.agent.capabilities import capabilities_key
+from crewgraph.compiler.agent.binding import (
+    AgentBinding,
+    capabilities_key,
+    capability_tools,
+    granted_tools,
+    guarded_tools,
+)
 from crewgraph.compiler.crew.manager import colleagues, worker_of
 from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGES, PLANNING, TASK
 from crewgraph.core.steps import PENDING, STEPS

@@ -10,7 +10,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.utils.runnable import RunnableCallable
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.agent.capabilities import fetches_tools
+from crewgraph.compiler.agent.binding import fetches_tools
 from crewgraph.compiler.crew.state import INPUTS, MESSAGE, schema
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.body import task_body

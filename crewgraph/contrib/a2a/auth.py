@@ -1,12 +1,12 @@
 """Authentication of requests to remote agents: headers, keys, certificates, OAuth 2 tokens."""
 
 import asyncio
-import base64
 import ssl
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Literal, cast
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlencode
 
 from pydantic import ConfigDict, Field, FilePath, PrivateAttr, model_validator
@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, FilePath, PrivateAttr, model_validator
 from crewgraph.errors import RemoteAgentError
 from crewgraph.extras import load
 from crewgraph.redaction import RedactedModel
-from crewgraph.schema import PlainDict
+from crewgraph.schema import is_object
 
 if TYPE_CHECKING:
     import httpx
@@ -43,17 +43,13 @@ class TLSConfig(RedactedModel):
             raise ValueError("`client_key_path` needs `client_cert_path`, the certificate it belongs to")
         return self
 
-    def get_httpx_ssl_context(self) -> ssl.SSLContext | bool | str:
+    def get_httpx_ssl_context(self) -> ssl.SSLContext:
         """Return the value for `httpx.AsyncClient(verify=...)`."""
-        if not self.verify and not self.client_cert_path:
-            return False
-        if not (self.client_cert_path or self.ca_cert_path):
-            return True
-        context = ssl.create_default_context(cafile=str(self.ca_cert_path) if self.ca_cert_path else None)
+        context = ssl.create_default_context(cafile=self.ca_cert_path)
         if not self.verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if self.client_cert_path:
-            context.load_cert_chain(str(self.client_cert_path), str(self.client_key_path or self.client_cert_path))
+            context.load_cert_chain(self.client_cert_path, self.client_key_path)
         return context
 
 
@@ -85,7 +81,7 @@ class ClientAuthScheme(RedactedModel, ABC):
 class BearerTokenAuth(ClientAuthScheme):
     """Bearer token in the `Authorization` header."""
 
-    token: str = Field(repr=False)
+    token: str
     """The bearer token."""
 
     async def apply_auth(
@@ -95,32 +91,26 @@ class BearerTokenAuth(ClientAuthScheme):
         return headers
 
 
-class HTTPBasicAuth(ClientAuthScheme):
+class _PasswordAuth(ClientAuthScheme):
+    username: str
+
+    password: str
+
+    async def apply_auth(
+        self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
+    ) -> MutableMapping[str, str]:
+        return headers  # httpx adds them
+
+
+class HTTPBasicAuth(_PasswordAuth):
     """HTTP basic authentication."""
 
-    username: str
-
-    password: str = Field(repr=False)
-
-    async def apply_auth(
-        self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
-    ) -> MutableMapping[str, str]:
-        credentials = base64.b64encode(f"{self.username}:{self.password}".encode()).decode("ascii")
-        headers["Authorization"] = f"Basic {credentials}"
-        return headers
+    def configure_client(self, client: "httpx.AsyncClient") -> None:
+        client.auth = load("httpx").BasicAuth(self.username, self.password)
 
 
-class HTTPDigestAuth(ClientAuthScheme):
+class HTTPDigestAuth(_PasswordAuth):
     """HTTP digest authentication."""
-
-    username: str
-
-    password: str = Field(repr=False)
-
-    async def apply_auth(
-        self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
-    ) -> MutableMapping[str, str]:
-        return headers  # httpx answers the server's challenge
 
     def configure_client(self, client: "httpx.AsyncClient") -> None:
         client.auth = load("httpx").DigestAuth(self.username, self.password)
@@ -129,7 +119,7 @@ class HTTPDigestAuth(ClientAuthScheme):
 class APIKeyAuth(ClientAuthScheme):
     """API key in a header, a query parameter or a cookie."""
 
-    api_key: str = Field(repr=False)
+    api_key: str
 
     location: Literal["header", "query", "cookie"] = "header"
     """Part of the request that carries the key."""
@@ -171,7 +161,7 @@ class _OAuth2(ClientAuthScheme):
     client_id: str
     """The OAuth client id."""
 
-    client_secret: str = Field(repr=False)
+    client_secret: str
     """The OAuth client secret."""
 
     scopes: list[str] = Field(default_factory=list[str])
@@ -208,11 +198,9 @@ class _OAuth2(ClientAuthScheme):
         response = await client.post(self.token_url, data=form, follow_redirects=False)
         body: object = None
         if response.is_success:
-            try:
+            with suppress(ValueError):
                 body = response.json()
-            except ValueError:
-                body = None
-        token = cast("PlainDict", body) if isinstance(body, dict) else {}
+        token = body if is_object(body) else {}
         if not isinstance(token.get("access_token"), str):
             raise RemoteAgentError(
                 f"`{self.token_url.partition('?')[0]}` issued no token (status {response.status_code}). Check "
@@ -251,13 +239,9 @@ class OAuth2AuthorizationCode(_OAuth2):
         client_fields = {"client_id": self.client_id, "client_secret": self.client_secret}
         if self._refresh_token is not None:
             refresh, self._refresh_token = self._refresh_token, None
-            try:
-                await self._request_token(
-                    client, {"grant_type": "refresh_token", "refresh_token": refresh, **client_fields}
-                )
-            except RemoteAgentError:
-                pass  # fall through to a new authorization
-            else:
+            form = {"grant_type": "refresh_token", "refresh_token": refresh}
+            with suppress(RemoteAgentError):  # a refused one leads to a new authorization
+                await self._request_token(client, {**form, **client_fields})
                 return
         if self._authorization_callback is None:
             raise RemoteAgentError(

@@ -1,20 +1,18 @@
 """Calls of remote agents, on an event loop of their own that sync and async runs in any thread share."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from crewgraph.contrib.a2a.answer import RemoteAnswer
-from crewgraph.contrib.a2a.config import RemoteAgent
+from crewgraph.contrib.a2a.config import A2AClientConfig
 from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.threads import LoopThread
-from crewgraph.events.a2a import EventFields
 from crewgraph.extras import require
-from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.contrib.a2a.session import Session
 
+T = TypeVar("T")
 
 _loop = LoopThread("crewgraph-a2a")
 
@@ -31,7 +29,7 @@ def require_sdk() -> None:
 class _OpenSession:
     """The session of a run with a remote agent, which the run closes at its end."""
 
-    def __init__(self, remote: RemoteAgent) -> None:
+    def __init__(self, remote: A2AClientConfig) -> None:
         require_sdk()
         from crewgraph.contrib.a2a.session import Session
 
@@ -43,7 +41,7 @@ class _OpenSession:
 
 
 @contextmanager
-def _session_with(remote: RemoteAgent) -> Generator["Session"]:
+def _session_with(remote: A2AClientConfig) -> Generator["Session"]:
     """Yield the run's session, which stays open; outside a run, a session that closes afterwards."""
     resources = CURRENT.get().resources
     if resources is not None:
@@ -56,39 +54,13 @@ def _session_with(remote: RemoteAgent) -> Generator["Session"]:
         opened.close()
 
 
-def fetch_card(remote: RemoteAgent, fields: EventFields) -> PlainDict:
-    """Return a remote agent's card.
-
-    Raises:
-        RemoteAgentError: If it cannot be reached or its card is not usable.
-    """
+def in_session(remote: A2AClientConfig, work: Callable[["Session"], Coroutine[object, object, T]]) -> T:
+    """Return the result of a coroutine in the session with a remote agent."""
     with _session_with(remote) as session:
-        return _loop.run(session.card(fields))
+        return _loop.run(work(session))
 
 
-def send_message(remote: RemoteAgent, card: PlainMapping, message: PlainMapping, fields: EventFields) -> RemoteAnswer:
-    """Send a message; return the answer, or the state of the task that it started."""
+async def ain_session(remote: A2AClientConfig, work: Callable[["Session"], Coroutine[object, object, T]]) -> T:
+    """Async version of `in_session`."""
     with _session_with(remote) as session:
-        return _loop.run(session.send(card, message, fields))
-
-
-async def asend_message(
-    remote: RemoteAgent, card: PlainMapping, message: PlainMapping, fields: EventFields
-) -> RemoteAnswer:
-    """Async version of `send_message`."""
-    with _session_with(remote) as session:
-        return await _loop.arun(session.send(card, message, fields))
-
-
-def follow_task(remote: RemoteAgent, card: PlainMapping, started: RemoteAnswer, fields: EventFields) -> RemoteAnswer:
-    """Wait for the answer of a task that a message started."""
-    with _session_with(remote) as session:
-        return _loop.run(session.follow(card, started, fields))
-
-
-async def afollow_task(
-    remote: RemoteAgent, card: PlainMapping, started: RemoteAnswer, fields: EventFields
-) -> RemoteAnswer:
-    """Async version of `follow_task`."""
-    with _session_with(remote) as session:
-        return await _loop.arun(session.follow(card, started, fields))
+        return await _loop.arun(work(session))

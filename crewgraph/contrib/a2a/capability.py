@@ -5,8 +5,8 @@ from typing import Any
 
 from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.contrib.a2a.calls import fetch_card, require_sdk
-from crewgraph.contrib.a2a.config import RemoteAgent, remotes_of
+from crewgraph.contrib.a2a.calls import in_session, require_sdk
+from crewgraph.contrib.a2a.config import A2AClientConfig, remotes_of
 from crewgraph.contrib.a2a.conversation import BoundRemoteAgent
 from crewgraph.contrib.a2a.tool import RemoteAgentTool, remote_tools
 from crewgraph.core.effects import Body, Call, Together
@@ -25,7 +25,7 @@ class RemoteAgentsCapability(Capability):
     fetches_tools = True
 
     @property
-    def _remotes(self) -> list[RemoteAgent]:
+    def _remotes(self) -> list[A2AClientConfig]:
         """The configured remote agents.
 
         Raises:
@@ -66,7 +66,7 @@ class RemoteAgentsCapability(Capability):
         cards: list[dict[str, object]] = yield Together([self._card(remote) for remote in remotes])
         return [*remote_tools(remotes, cards, taken, book)]
 
-    def _card(self, remote: RemoteAgent) -> Call:
+    def _card(self, remote: A2AClientConfig) -> Call:
         address = remote.endpoint
         return Call(function=_fetch_card, args=(remote, self.agent), name=address, kind="the card of", about=[address])
 
@@ -77,15 +77,14 @@ class RemoteAgentsCapability(Capability):
         return BoundRemoteAgent(tool.tool, tool.agent, tool.task, source, book, crew=tool.crew)
 
 
-def _fetch_card(remote: RemoteAgent, agent: BaseAgentDefinition) -> dict[str, object]:
+def _fetch_card(remote: A2AClientConfig, agent: BaseAgentDefinition) -> dict[str, object]:
     """Return a remote agent's card; an empty one if it is unreachable and `fail_fast` is off.
 
     Raises:
         RemoteAgentError: If it cannot be reached and `fail_fast` is on.
     """
-    about = {"endpoint": remote.endpoint, "from_agent": agent}
     try:
-        return fetch_card(remote, about)
+        return in_session(remote, lambda session: session.card())
     except RemoteAgentError as error:
         if remote.fail_fast:
             raise

@@ -1,9 +1,7 @@
 """Configuration of remote agents: the models that users pass as `Agent(a2a=...)`."""
 
-import secrets
 import warnings
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
@@ -12,9 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    SecretStr,
     TypeAdapter,
-    field_validator,
     model_validator,
 )
 
@@ -44,46 +40,6 @@ class PollingConfig(BaseModel):
     """Number of past messages requested with each poll."""
 
 
-class WebhookSignatureMode(StrEnum):
-    """Signature schemes for push notifications."""
-
-    NONE = "none"
-    HMAC_SHA256 = "hmac_sha256"
-
-
-class WebhookSignatureConfig(RedactedModel):
-    """Settings with which a receiver verifies push notifications."""
-
-    mode: WebhookSignatureMode = WebhookSignatureMode.NONE
-    """The signature scheme."""
-
-    secret: SecretStr | None = None
-    """The shared signing key."""
-
-    timestamp_tolerance_seconds: int = Field(default=300, ge=0)
-    """Maximum age of a notification, in seconds."""
-
-    header_name: str = "X-A2A-Signature"
-    """Name of the header that carries the signature."""
-
-    timestamp_header_name: str = "X-A2A-Signature-Timestamp"
-    """Name of the header that carries the timestamp."""
-
-    @classmethod
-    def generate_secret(cls, length: int = 32) -> str:
-        """Return a URL-safe secret made of `length` random bytes."""
-        return secrets.token_urlsafe(length)
-
-    @classmethod
-    def hmac_sha256(cls, secret: str | SecretStr, timestamp_tolerance_seconds: int = 300) -> "WebhookSignatureConfig":
-        """Return settings for HMAC-SHA256 signatures with `secret`."""
-        return cls(
-            mode=WebhookSignatureMode.HMAC_SHA256,
-            secret=secret if isinstance(secret, SecretStr) else SecretStr(secret),
-            timestamp_tolerance_seconds=timestamp_tolerance_seconds,
-        )
-
-
 class PushNotificationConfig(RedactedModel):
     """Have the remote agent notify a webhook of yours; crewgraph polls in the meantime."""
 
@@ -106,15 +62,10 @@ class PushNotificationConfig(RedactedModel):
     """Seconds between polls."""
 
     result_store: Any = None
-    """Object with an async `get_result(task_id)` that the receiver fills; read before the remote agent is polled."""
+    """Ignored: the remote agent is asked for the result."""
 
-    signature: WebhookSignatureConfig | None = None
-    """How notifications are signed; read by the receiver only."""
-
-    @field_validator("signature", mode="before")
-    @classmethod
-    def _secret(cls, value: Any) -> object:
-        return WebhookSignatureConfig.hmac_sha256(value) if isinstance(value, (str, SecretStr)) else value
+    signature: Any = None
+    """Ignored: the receiver of the notifications checks them."""
 
 
 UpdateConfig = StreamingConfig | PollingConfig | PushNotificationConfig
@@ -135,40 +86,16 @@ TransportType = Literal["JSONRPC", "GRPC", "HTTP+JSON"]
 """Transport bindings that the protocol defines."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class JSONRPCClientConfig(_Strict):
-    """Settings for JSON-RPC over HTTP."""
-
-    max_request_size: int | None = None
-    """Maximum size of a request, in bytes."""
-
-
-class GRPCClientConfig(_Strict):
-    """Settings for gRPC; accepted, but crewgraph has no gRPC transport."""
-
-    max_send_message_length: int | None = None
-    max_receive_message_length: int | None = None
-    keepalive_time_ms: int | None = None
-    keepalive_timeout_ms: int | None = None
-
-
-class ClientTransportConfig(_Strict):
+class ClientTransportConfig(BaseModel):
     """Transport selection; crewgraph supports JSON-RPC only."""
+
+    model_config = ConfigDict(extra="forbid")
 
     preferred: TransportType | None = None
     """The binding to use; anything but JSONRPC raises `CompileError` when a crew is compiled."""
 
     supported: list[TransportType] = Field(default_factory=lambda: ["JSONRPC"])
     """The bindings that the client accepts."""
-
-    jsonrpc: JSONRPCClientConfig = Field(default_factory=JSONRPCClientConfig)
-    """JSON-RPC settings."""
-
-    grpc: GRPCClientConfig = Field(default_factory=GRPCClientConfig)
-    """gRPC settings; ignored."""
 
 
 def _update_config(value: Any) -> object:
@@ -179,7 +106,7 @@ def _update_config(value: Any) -> object:
     return kind.model_validate(value)
 
 
-class RemoteAgent(RedactedModel):
+class A2AClientConfig(RedactedModel):
     """An agent served elsewhere, to which an agent may delegate work."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -220,50 +147,26 @@ class RemoteAgent(RedactedModel):
     supported_transports: list[TransportType] | None = Field(default=None, exclude=True)
     """Deprecated: use `transport=ClientTransportConfig(supported=...)`."""
 
-    @model_validator(mode="after")
-    def _apply_deprecated_fields(self) -> Self:
-        settings: dict[str, object] = {}
-        if self.transport_protocol is not None:
-            warn_deprecated("`transport_protocol=`", "`transport=ClientTransportConfig(preferred=...)`", by_hand=True)
-            settings["preferred"] = self.transport_protocol
-        if self.supported_transports is not None:
-            warn_deprecated("`supported_transports=`", "`transport=ClientTransportConfig(supported=...)`", by_hand=True)
-            settings["supported"] = self.supported_transports
-        if settings:
-            vars(self)["transport"] = self.transport.model_copy(update=settings)
-        return self
-
-    @property
-    def requested_extensions(self) -> list[str]:
-        """URIs of the protocol extensions to request."""
-        return []
-
-    @property
-    def output_modes(self) -> list[str]:
-        """Content types accepted in answers."""
-        return ["text/plain", "application/json"]
-
-
-class A2AClientConfig(RemoteAgent):
-    """An agent served elsewhere, to which an agent may delegate work."""
-
     accepted_output_modes: list[str] = Field(default_factory=lambda: ["application/json"])
     """Content types accepted in answers."""
 
     extensions: list[str] = Field(default_factory=list[str])
     """URIs of the protocol extensions to request."""
 
-    @property
-    def requested_extensions(self) -> list[str]:
-        return self.extensions
+    @model_validator(mode="after")
+    def _apply_deprecated_fields(self) -> Self:
+        for old, new in (("transport_protocol", "preferred"), ("supported_transports", "supported")):
+            if (value := getattr(self, old)) is not None:
+                warn_deprecated(f"`{old}=`", f"`transport=ClientTransportConfig({new}=...)`", by_hand=True)
+                vars(self)["transport"] = self.transport.model_copy(update={new: value})
+        return self
 
-    @property
-    def output_modes(self) -> list[str]:
-        return self.accepted_output_modes
 
-
-class A2AConfig(RemoteAgent):
+class A2AConfig(A2AClientConfig):
     """Deprecated name of `A2AClientConfig`."""
+
+    accepted_output_modes: list[str] = Field(default_factory=lambda: ["text/plain", "application/json"])
+    """Content types accepted in answers."""
 
     use_client_preference: bool | None = Field(default=None, exclude=True)
     """Ignored."""
@@ -304,12 +207,12 @@ def _read_remote(value: Any) -> object:
         return value
     if isinstance(value, Mapping):
         return A2AClientConfig.model_validate(value)
-    if not isinstance(value, RemoteAgent):
+    if not isinstance(value, A2AClientConfig):
         raise ValueError(f"`a2a` takes `A2AClientConfig(endpoint=...)` or a list of them, not {value!r:.80}")
     return value
 
 
-def remotes_of(value: Any) -> list[RemoteAgent]:
+def remotes_of(value: Any) -> list[A2AClientConfig]:
     """Return the remote agents in the value of `Agent(a2a=...)`."""
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return [item for item in items if isinstance(item, RemoteAgent)]
+    return [item for item in items if isinstance(item, A2AClientConfig)]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
+from operator import methodcaller
 from typing import Any
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ from crewgraph.compiler.agent.delegation import used
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.contrib.a2a.answer import ASKS_BACK, RemoteAnswer, is_final, reply_message
-from crewgraph.contrib.a2a.calls import afollow_task, asend_message, follow_task, send_message
+from crewgraph.contrib.a2a.calls import ain_session, in_session
 from crewgraph.contrib.a2a.tool import RemoteAgentTool
 from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import Body, Call, Notify, Scope, StepMark
@@ -20,6 +21,8 @@ from crewgraph.events.a2a import (
     A2ADelegationCompletedEvent,
     A2ADelegationStartedEvent,
     A2AEventBase,
+    A2AMessageSentEvent,
+    A2AResponseReceivedEvent,
     emit_a2a_event,
 )
 from crewgraph.prompts.book import Book
@@ -98,10 +101,11 @@ class BoundRemoteAgent(EventTool):
         message = self.source.message(text, message_id, conversation.last, conversation.history)
         conversation.history.append(message)
         ids = [remote.endpoint, message_id]
+        yield Notify(partial(self._emit, A2AMessageSentEvent, fields, message=text, message_id=message_id))
         answer: RemoteAnswer = yield Call(
-            function=send_message,
-            afunction=asend_message,
-            args=(remote, card, message, fields),
+            function=in_session,
+            afunction=ain_session,
+            args=(remote, methodcaller("send", card, message, fields)),
             name=str(card["name"]),
             kind="a message to",
             about=ids,
@@ -110,9 +114,9 @@ class BoundRemoteAgent(EventTool):
             return answer
         return (
             yield Call(
-                function=follow_task,
-                afunction=afollow_task,
-                args=(remote, card, answer, fields),
+                function=in_session,
+                afunction=ain_session,
+                args=(remote, methodcaller("follow", card, answer)),
                 name=str(card["name"]),
                 kind="the answer of",
                 about=[*ids, answer["task_id"]],
@@ -147,7 +151,15 @@ class BoundRemoteAgent(EventTool):
         error = None if done["ok"] else str(done["result"])
         fields = {**fields, "context_id": answer["context_id"], "agent_card": self.source.card, "error": error}
         result = answer["text"] if done["ok"] else None
-        self._emit(A2ADelegationCompletedEvent, fields, status=answer["state"].replace("-", "_"), result=result)
+        status = answer["state"].replace("-", "_")
+        self._emit(
+            A2AResponseReceivedEvent,
+            fields,
+            response=answer["text"],
+            status=status,
+            final=answer["state"] not in ASKS_BACK,
+        )
+        self._emit(A2ADelegationCompletedEvent, fields, status=status, result=result)
         if not (done["ok"] and answer["state"] in ASKS_BACK):
             status = "completed" if done["ok"] else "failed"
             self._emit(A2AConversationCompletedEvent, fields, status=status, final_result=result, total_turns=turn)

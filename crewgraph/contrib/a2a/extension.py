@@ -5,7 +5,6 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 
 from pydantic import BeforeValidator
 
-from crewgraph.core.loops.bridge import call
 from crewgraph.schema import Metadata
 
 _METHODS = (
@@ -60,48 +59,3 @@ def _validated(value: Any) -> object:
 
 ValidatedA2AExtension = Annotated[Any, BeforeValidator(_validated)]
 """An object that has every method of `A2AExtension`."""
-
-
-class ExtensionRegistry:
-    """Several extensions, applied in the order of registration."""
-
-    def __init__(self) -> None:
-        self._extensions: list[A2AExtension] = []
-
-    def register(self, extension: A2AExtension) -> None:
-        """Add an extension."""
-        self._extensions.append(extension)
-
-    def inject_all_tools(self, agent: object) -> None:
-        """Let every extension add tools to an agent."""
-        for extension in self._extensions:
-            call(extension.inject_tools, agent)
-
-    def extract_all_states(self, conversation_history: Sequence[object]) -> dict[type[Any], ExtensionState]:
-        """Return the extensions' states by extension class, leaving out those that return None."""
-        states = {
-            type(extension): call(extension.extract_state_from_history, conversation_history)
-            for extension in self._extensions
-        }
-        return {kind: state for kind, state in states.items() if state is not None}
-
-    def augment_prompt_with_all(self, base_prompt: str, extension_states: dict[type[Any], ExtensionState]) -> str:
-        """Pass the description of the remote agent through every extension."""
-        for extension in self._extensions:
-            base_prompt = call(extension.augment_prompt, base_prompt, extension_states.get(type(extension)))
-        return base_prompt
-
-    def process_response_with_all(
-        self, agent_response: object, extension_states: dict[type[Any], ExtensionState]
-    ) -> Any:
-        """Pass an answer through every extension."""
-        for extension in self._extensions:
-            agent_response = call(extension.process_response, agent_response, extension_states.get(type(extension)))
-        return agent_response
-
-    def prepare_all_metadata(self, extension_states: dict[type[Any], ExtensionState]) -> Metadata:
-        """Merge the message metadata of all extensions; later ones win."""
-        metadata: dict[str, object] = {}
-        for extension in self._extensions:
-            metadata |= call(extension.prepare_message_metadata, extension_states.get(type(extension)))
-        return metadata

@@ -1,13 +1,14 @@
 """Remote agents as tools: the description a model reads, and the protocol messages a call sends."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from operator import methodcaller
 from typing import Any, cast
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from crewgraph.contrib.a2a.answer import ASKS_BACK, RemoteAnswer, is_final
-from crewgraph.contrib.a2a.config import RemoteAgent
+from crewgraph.contrib.a2a.answer import ASKS_BACK, RemoteAnswer
+from crewgraph.contrib.a2a.config import A2AClientConfig
 from crewgraph.core.loops.bridge import call
 from crewgraph.errors import ToolFailed
 from crewgraph.overrides import overridable
@@ -34,7 +35,7 @@ class RemoteAgentTool(BaseTool):
     In a run, its messages and answers are recorded with the run; outside a run, each call is a new conversation.
     """
 
-    remote: RemoteAgent = Field(exclude=True, repr=False)
+    remote: A2AClientConfig = Field(exclude=True, repr=False)
     """Configuration of the remote agent."""
 
     card: PlainDict = Field(exclude=True, repr=False)
@@ -51,26 +52,19 @@ class RemoteAgentTool(BaseTool):
         Raises:
             ToolFailed: If the remote agent fails or asks a question.
         """
-        about = self.event_fields(None, None)
-        from crewgraph.contrib.a2a.calls import send_message
+        from crewgraph.contrib.a2a.calls import in_session
 
-        answer = send_message(self.remote, self.card, self.message(message, uuid4().hex), about)
-        from crewgraph.contrib.a2a.calls import follow_task
-
-        return self._result(answer if is_final(answer) else follow_task(self.remote, self.card, answer, about))
+        return self._result(in_session(self.remote, self._asking(message)))
 
     @overridable
     async def _arun(self, message: str, conversation: str = "") -> str:
         """Async version of `_run`."""
-        about = self.event_fields(None, None)
-        from crewgraph.contrib.a2a.calls import asend_message
+        from crewgraph.contrib.a2a.calls import ain_session
 
-        answer = await asend_message(self.remote, self.card, self.message(message, uuid4().hex), about)
-        if not is_final(answer):
-            from crewgraph.contrib.a2a.calls import afollow_task
+        return self._result(await ain_session(self.remote, self._asking(message)))
 
-            answer = await afollow_task(self.remote, self.card, answer, about)
-        return self._result(answer)
+    def _asking(self, text: str) -> Callable[[Any], Coroutine[object, object, RemoteAnswer]]:
+        return methodcaller("ask", self.card, self.message(text, uuid4().hex), self.event_fields(None, None))
 
     def _result(self, answer: RemoteAnswer) -> str:
         if answer["state"] != "completed":
@@ -84,7 +78,7 @@ class RemoteAgentTool(BaseTool):
             "a2a_agent_name": self.card["name"],
             "protocol_version": self.card["supportedInterfaces"][0].get("protocolVersion"),
             "provider": self.card.get("provider"),
-            "extensions": self.remote.requested_extensions or None,
+            "extensions": self.remote.extensions or None,
             "from_agent": agent,
             "from_task": task,
         }
@@ -141,7 +135,7 @@ class RemoteAgentTool(BaseTool):
 
 
 def remote_tools(
-    remotes: Sequence[RemoteAgent],
+    remotes: Sequence[A2AClientConfig],
     cards: Sequence[Mapping[str, object]],
     taken: Iterable[str],
     book: Book | None = None,
@@ -162,7 +156,7 @@ def remote_tools(
     return tools
 
 
-def _remote_tool(remote: RemoteAgent, card: dict[str, object], taken: set[str], book: Book) -> RemoteAgentTool:
+def _remote_tool(remote: A2AClientConfig, card: dict[str, object], taken: set[str], book: Book) -> RemoteAgentTool:
     base = f"Ask {' '.join(str(card['name']).split())}"
     name = next(free for n in range(1, len(taken) + 2) if (free := base if n == 1 else f"{base} {n}") not in taken)
     skills = cast("list[PlainMapping]", card.get("skills") or [])

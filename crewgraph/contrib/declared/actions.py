@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from crewgraph.contrib.declared.expression import Expression, ExpressionData
 from crewgraph.contrib.declared.names import validate_name
@@ -300,6 +300,11 @@ class FlowScriptActionDefinition(BaseModel):
     language: Literal["python"] = "python"
 
 
+def _with_call(action: object) -> object:
+    """Return an action with the `call` that selects its model."""
+    return {"call": "code", **action} if is_object(action) else action
+
+
 FlowAtomicActionDefinition = Annotated[
     FlowCodeActionDefinition
     | FlowToolActionDefinition
@@ -323,7 +328,7 @@ class FlowEachStepDefinition(BaseModel):
     if_: str | None = Field(default=None, alias="if")
     """CEL condition; the step is skipped if it is false."""
 
-    action: FlowAtomicActionDefinition
+    action: Annotated[FlowAtomicActionDefinition, BeforeValidator(_with_call)]
 
     @model_validator(mode="after")
     def _validate_step_name(self) -> "FlowEachStepDefinition":
@@ -353,15 +358,9 @@ class FlowEachActionDefinition(BaseModel):
         return self
 
 
-FlowActionDefinition = (
-    FlowCodeActionDefinition
-    | FlowToolActionDefinition
-    | FlowCrewActionDefinition
-    | FlowAgentActionDefinition
-    | FlowExpressionActionDefinition
-    | FlowScriptActionDefinition
-    | FlowEachActionDefinition
-)
+FlowActionDefinition = Annotated[
+    FlowAtomicActionDefinition | FlowEachActionDefinition, Field(discriminator="call"), BeforeValidator(_with_call)
+]
 """Any action of a method."""
 
 _ROOTS = ("state", "outputs")

@@ -1,7 +1,6 @@
 """Flow declarations: the data model of YAML and JSON flow files."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +10,6 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from crewgraph.contrib.declared.actions import DeclarationModel, FlowConversationalDefinition, check_expressions
 from crewgraph.contrib.declared.method import FlowMethodDefinition, FlowPersistenceDefinition, read_condition
 from crewgraph.contrib.declared.names import validate_name
-from crewgraph.contrib.declared.skill import authoring_skill
 from crewgraph.contrib.declared.state import FlowStateDefinition
 from crewgraph.definitions.flow.method import events_of
 from crewgraph.errors import DefinitionError
@@ -124,11 +122,6 @@ class FlowDeclaration(DeclarationModel):
         declared = cls.model_validate(values)
         declared._source_path = file.resolve() if file is not None else None
         return declared
-
-    @classmethod
-    def skill(cls, *, skips: Sequence[str] = (), examples_format: Literal["yaml", "json"] = "yaml") -> str:
-        """Return instructions for models that write declarations; see `authoring_skill`."""
-        return authoring_skill(skips, examples_format)
 
     def to_dict(self, *, exclude_none: bool = True) -> PlainDict:
         """Return the declaration as plain data, which `from_declaration` accepts.

@@ -249,16 +249,13 @@ def _state(declared: FlowDeclaration, root: Path | None) -> Any:
     definition = declared.state
     if definition is None or isinstance(definition, FlowDictStateDefinition | FlowUnknownStateDefinition):
         return {**(definition.default or {})} if definition is not None else None
-    ref = getattr(definition, "ref", None)
-    if ref is not None and definition.json_schema is None:
-        model = _referenced_model(ref, root)
-    elif ref is None:
-        model = state_model(definition.json_schema or {}, declared.name)
-    else:
-        try:
-            model = _referenced_model(ref, root)
-        except DefinitionError:  # the schema is the fallback
-            model = state_model(definition.json_schema or {}, declared.name)
+    ref, schema = getattr(definition, "ref", None), definition.json_schema
+    try:
+        model = state_model(schema or {}, declared.name) if ref is None else _referenced_model(ref, root)
+    except DefinitionError:
+        if ref is None or schema is None:
+            raise
+        model = state_model(schema, declared.name)
     return _initial_state(model, definition.default or {}, declared.name)
 
 

@@ -1,18 +1,12 @@
 """The methods of declared flows: their actions, triggers, feedback and persistence."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import ConfigDict, Discriminator, Tag, field_serializer, model_validator
+from pydantic import ConfigDict, field_serializer, model_validator
 
 from crewgraph.contrib.declared.actions import (
     DeclarationModel,
-    FlowAgentActionDefinition,
-    FlowCodeActionDefinition,
-    FlowCrewActionDefinition,
-    FlowEachActionDefinition,
-    FlowExpressionActionDefinition,
-    FlowScriptActionDefinition,
-    FlowToolActionDefinition,
+    FlowActionDefinition,
     plain_model,
 )
 from crewgraph.contrib.declared.names import reference_of
@@ -72,27 +66,13 @@ class FlowPersistenceDefinition(DeclarationModel):
         return {"persistence_type": backend.persistence_type, **reference, **arguments}
 
 
-def _declared_call(action: Any) -> object:
-    """Return the `call` of an action, which selects its model."""
-    return action.get("call", "code") if isinstance(action, dict) else getattr(action, "call", None)  # pyright: ignore[reportUnknownVariableType]
-
-
 class FlowMethodDefinition(DeclarationModel):
     """A method: its action and its triggers."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
     description: str | None = None
-    do: Annotated[
-        Annotated[FlowCodeActionDefinition, Tag("code")]
-        | Annotated[FlowToolActionDefinition, Tag("tool")]
-        | Annotated[FlowCrewActionDefinition, Tag("crew")]
-        | Annotated[FlowAgentActionDefinition, Tag("agent")]
-        | Annotated[FlowExpressionActionDefinition, Tag("expression")]
-        | Annotated[FlowScriptActionDefinition, Tag("script")]
-        | Annotated[FlowEachActionDefinition, Tag("each")],
-        Discriminator(_declared_call),
-    ]
+    do: FlowActionDefinition
     start: bool | str | PlainDict | None = None
     """Whether runs start with the method, or the condition that starts it again."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.contrib.files.file import BaseFile, FileProcessingError, FileTooLargeError, is_text_content
 from crewgraph.contrib.files.record import content_of, record_files
@@ -38,15 +38,12 @@ class ReadFileTool(BaseTool):
     args_schema: type[BaseModel] = ReadFileToolSchema
     cache_function: Callable[..., bool] = keep_never
 
-    _files: dict[str, FileRecord] = PrivateAttr(default_factory=dict[str, FileRecord])
+    records: Any = Field(default_factory=dict[str, FileRecord], exclude=True, repr=False)
+    """The files that it reads, in the state in which the run recorded them."""
 
     def set_files(self, files: Mapping[str, BaseFile] | None) -> None:
         """Set the files that the tool reads, in their current state."""
-        self._files = record_files(files or {})
-
-    def set_records(self, files: Mapping[str, FileRecord]) -> None:
-        """Set the files that the tool reads, in the state in which the run recorded them."""
-        self._files = dict(files)
+        self.records = record_files(files or {})
 
     def _run(self, file_name: str, **kwargs: object) -> str:
         """Return a file's text, shortened if very long; for a small binary file, its bytes in base64.
@@ -55,11 +52,11 @@ class ReadFileTool(BaseTool):
             ToolFailed: If the file can no longer be read.
         """
         book = default_book()
-        if not self._files:
+        if not self.records:
             return book.error("no_files")
-        record = self._files.get(file_name.strip().strip("\"'"))
+        record = self.records.get(file_name.strip().strip("\"'"))
         if record is None:
-            return book.error("no_such_file", file=file_name, files=", ".join(self._files))
+            return book.error("no_such_file", file=file_name, files=", ".join(self.records))
         if "url" in record:
             return f"{record['filename']} ({record['type']}): {record['url']}"
         try:
@@ -132,10 +129,7 @@ class AgentFiles:
         if record["size"] > _MAX_SHOWN_SIZE[kind] and record["mode"] == "strict":
             raise FileTooLargeError(
                 f"the file `{name}` has {record['size']} bytes, but a model can be shown {_MAX_SHOWN_SIZE[kind]}; shrink it, "
-                'or remove `mode="strict"`',
-                name,
-                record["size"],
-                _MAX_SHOWN_SIZE[kind],
+                'or remove `mode="strict"`'
             )
         return record["size"] <= _MAX_SHOWN_SIZE[kind] and not ("url" in record and kind != "image")
 
@@ -169,9 +163,8 @@ class AgentFiles:
         """Return the tool that reads the files that are not shown, if there are any."""
         if not self.others or self.tool is None:
             return []
-        tool = ReadFileTool(name=self.tool, description=book.filled("tools", "read_file"))
-        tool.set_records(self.others)
-        return [tool]
+        description = book.filled("tools", "read_file")
+        return [ReadFileTool(name=self.tool, description=description, records=self.others)]
 
 
 def _file_kind(content_type: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import mimetypes
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import IOBase
 from os import PathLike
 from pathlib import Path, PurePath
@@ -26,11 +26,6 @@ from crewgraph.errors import CrewgraphError, RunError
 class FileProcessingError(CrewgraphError):
     """A file cannot be used."""
 
-    def __init__(self, message: str, file_name: str | None = None) -> None:
-        """Create the error; `file_name` is None if unknown."""
-        super().__init__(message)
-        self.file_name = file_name
-
 
 class FileValidationError(FileProcessingError):
     """A file is not valid as input."""
@@ -39,21 +34,9 @@ class FileValidationError(FileProcessingError):
 class FileTooLargeError(FileValidationError):
     """A file exceeds its maximum size."""
 
-    def __init__(
-        self, message: str, file_name: str | None = None, actual_size: int | None = None, max_size: int | None = None
-    ) -> None:
-        """Create the error; sizes are in bytes."""
-        super().__init__(message, file_name)
-        self.actual_size, self.max_size = actual_size, max_size
-
 
 class UnsupportedFileTypeError(FileValidationError):
     """A file has an unsupported content type."""
-
-    def __init__(self, message: str, file_name: str | None = None, content_type: str | None = None) -> None:
-        """Create the error."""
-        super().__init__(message, file_name)
-        self.content_type = content_type
 
 
 class FileChanged(FileProcessingError, RunError):
@@ -140,7 +123,7 @@ _DETECTION_SIZE = 4096  # bytes
 
 
 class _ReadableSource(BaseModel, ABC):
-    """Base class of sources that can be read whole or in chunks."""
+    """Base class of sources that can be read."""
 
     @abstractmethod
     def read(self) -> bytes:
@@ -149,18 +132,6 @@ class _ReadableSource(BaseModel, ABC):
     async def aread(self) -> bytes:
         """Async version of `read`, run in a thread."""
         return await asyncio.to_thread(self.read)
-
-    def read_chunks(self, chunk_size: int = 65536) -> Generator[bytes]:
-        """Yield the contents in chunks of `chunk_size` bytes."""
-        data = self.read()
-        for start in range(0, len(data), chunk_size):
-            yield data[start : start + chunk_size]
-
-    async def aread_chunks(self, chunk_size: int = 65536) -> AsyncGenerator[bytes]:
-        """Async version of `read_chunks`."""
-        data = await self.aread()
-        for start in range(0, len(data), chunk_size):
-            yield data[start : start + chunk_size]
 
 
 class FilePath(_ReadableSource):
@@ -193,10 +164,7 @@ class FilePath(_ReadableSource):
         size = self.path.stat().st_size
         if size > self.max_size_bytes:
             raise FileTooLargeError(
-                f"`{self.path}` has {size} bytes, more than the {self.max_size_bytes} of `max_size_bytes`",
-                self.filename,
-                size,
-                self.max_size_bytes,
+                f"`{self.path}` has {size} bytes, more than the {self.max_size_bytes} of `max_size_bytes`"
             )
         return self
 
@@ -264,9 +232,7 @@ class FileStream(_ReadableSource):
                 self.stream.seek(0)
             data = self.stream.read()
             if not isinstance(data, bytes):
-                raise FileProcessingError(
-                    f"the stream returns {type(data).__name__}, not bytes; open it with `rb`", self.filename
-                )
+                raise FileProcessingError(f"the stream returns {type(data).__name__}, not bytes; open it with `rb`")
             self._data = data
         return self._data
 
@@ -306,8 +272,7 @@ class FileUrl(BaseModel):
             FileProcessingError: Always, since crewgraph does not fetch URLs.
         """
         raise FileProcessingError(
-            f"`{self.url}` is not fetched: only model providers fetch URLs. Download the file, and pass its bytes.",
-            self.filename,
+            f"`{self.url}` is not fetched: only model providers fetch URLs. Download the file, and pass its bytes."
         )
 
     async def aread(self) -> bytes:

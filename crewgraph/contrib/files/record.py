@@ -42,10 +42,7 @@ def _file_record(name: str, file: BaseFile) -> FileRecord:
         if len(data) > _MAX_RECORDED_SIZE:
             raise FileTooLargeError(
                 f"the file `{name}` has {len(data) / 1e6:.1f} MB; without a path, at most {_MAX_RECORDED_SIZE / 1e6:g} MB fit "
-                "into the record of the run. Write it to disk, and pass its path.",
-                name,
-                len(data),
-                _MAX_RECORDED_SIZE,
+                "into the record of the run. Write it to disk, and pass its path."
             )
         record["size"], record["digest"] = len(data), hashlib.sha256(data).hexdigest()
         record["data"] = base64.b64encode(data).decode()
@@ -71,20 +68,18 @@ def content_of(record: FileRecord) -> bytes:
     if "data" in record:
         return base64.b64decode(record["data"])
     if "path" not in record:
-        raise FileChanged(f"the file `{name}` is a URL, which crewgraph does not fetch", name)
+        raise FileChanged(f"the file `{name}` is a URL, which crewgraph does not fetch")
     try:
         data = Path(record["path"]).read_bytes()
     except OSError as error:
         raise FileChanged(
             f"the file `{name}` of this run, `{record['path']}`, can no longer be read: {error.strerror or error}. Restore it "
-            "and resume.",
-            name,
+            "and resume."
         ) from error
     if hashlib.sha256(data).hexdigest() != record["digest"]:
         raise FileChanged(
             f"the file `{name}` of this run, `{record['path']}`, has changed since the run started. Restore it and resume, "
-            "or start a new run with the changed file.",
-            name,
+            "or start a new run with the changed file."
         )
     return data
 

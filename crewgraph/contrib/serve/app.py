@@ -1,7 +1,7 @@
 """The application: the routes of the protocol and their handlers."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import StateSnapshot
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
@@ -49,7 +50,7 @@ from crewgraph.contrib.serve.requests import (
     openapi,
 )
 from crewgraph.contrib.serve.running import LocalRuns, RunEvents
-from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot, to_json
+from crewgraph.contrib.serve.wire import Event, error_of, sse, state_of_snapshot, to_json
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.crew import Crew
@@ -57,7 +58,6 @@ from crewgraph.errors import (
     CrewgraphError,
     DefinitionError,
     MissingExtra,
-    PicklableError,
     RunError,
     StorageError,
     ThreadBusy,
@@ -81,14 +81,6 @@ _MAX_BODY = 10 << 20  # bytes
 _MAX_DIGITS = 10  # of numbers in queries and headers
 _POSTGRES = ("langgraph.checkpoint.postgres", "langgraph.store.postgres")
 B = TypeVar("B", bound=BaseModel)
-
-
-class _Refused(PicklableError):
-    """A request that cannot be served, with the HTTP status of the response."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status, self.detail = status, detail
 
 
 def serve_app(
@@ -276,7 +268,7 @@ class Server:
         given = {"inputs": arguments} if name in self._targets else arguments
         try:
             run, events = await self._begin(_parsed_fields({"assistant_id": name, "input": given}, RunCreate))
-        except _Refused as error:
+        except HTTPException as error:
             raise RunError(error.detail) from None
         try:
             await events.wait()
@@ -296,66 +288,64 @@ class Server:
 
     def _routes(self) -> list[BaseRoute]:
         thread, run = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
-        table: list[tuple[str, str, Callable[[Request], Coroutine[Any, Any, Response]]]] = [
-            ("GET", "/ok", self._ok),
-            ("GET", "/info", self._info),
-            ("GET", "/openapi.json", self._openapi),
-            ("GET", "/docs", self._docs),
-            ("POST", "/assistants", self._create_assistant),
-            ("POST", "/assistants/search", self._search_assistants),
-            ("POST", "/assistants/count", self._count_assistants),
-            ("GET", "/assistants/{assistant_id}", self._get_assistant),
-            ("PATCH", "/assistants/{assistant_id}", self._patch_assistant),
-            ("DELETE", "/assistants/{assistant_id}", self._delete_assistant),
-            ("GET", "/assistants/{assistant_id}/graph", self._draw),
-            ("GET", "/assistants/{assistant_id}/schemas", self._schemas),
-            ("POST", "/threads", self._create_thread),
-            ("POST", "/threads/search", self._search_threads),
-            ("POST", "/threads/count", self._count_threads),
-            ("GET", thread, self._get_thread),
-            ("PATCH", thread, self._patch_thread),
-            ("DELETE", thread, self._delete_thread),
-            ("POST", f"{thread}/copy", self._copy_thread),
-            ("GET", f"{thread}/state", self._get_state),
-            ("POST", f"{thread}/state", self._update_state),
-            ("POST", f"{thread}/state/checkpoint", self._get_state_at),
-            ("GET", f"{thread}/state/{{checkpoint_id}}", self._get_state),
-            ("POST", f"{thread}/commands", self._command),
-            ("POST", f"{thread}/stream/events", self._thread_events),
-            ("GET", f"{thread}/history", self._history),
-            ("POST", f"{thread}/history", self._history),
-            ("GET", f"{thread}/runs", self._list_runs),
-            ("POST", f"{thread}/runs", self._create_run),
-            ("POST", f"{thread}/runs/wait", self._wait_run),
-            ("POST", f"{thread}/runs/stream", self._stream_run),
-            ("GET", run, self._get_run),
-            ("DELETE", run, self._delete_run),
-            ("POST", f"{run}/cancel", self._cancel_run),
-            ("GET", f"{run}/join", self._join_run),
-            ("GET", f"{run}/stream", self._join_stream),
-            ("POST", "/runs", self._create_run),
-            ("POST", "/runs/wait", self._wait_run),
-            ("POST", "/runs/stream", self._stream_run),
+        table: list[tuple[str, str, Handler, type[BaseModel] | None]] = [
+            ("GET", "/ok", self._ok, None),
+            ("GET", "/info", self._info, None),
+            ("GET", "/openapi.json", self._openapi, None),
+            ("GET", "/docs", self._docs, None),
+            ("POST", "/assistants", self._create_assistant, AssistantCreate),
+            ("POST", "/assistants/search", self._search_assistants, AssistantSearch),
+            ("POST", "/assistants/count", self._count_assistants, AssistantSearch),
+            ("GET", "/assistants/{assistant_id}", self._get_assistant, None),
+            ("PATCH", "/assistants/{assistant_id}", self._patch_assistant, AssistantPatch),
+            ("DELETE", "/assistants/{assistant_id}", self._delete_assistant, None),
+            ("GET", "/assistants/{assistant_id}/graph", self._draw, None),
+            ("GET", "/assistants/{assistant_id}/schemas", self._schemas, None),
+            ("POST", "/threads", self._create_thread, ThreadCreate),
+            ("POST", "/threads/search", self._search_threads, ThreadSearch),
+            ("POST", "/threads/count", self._count_threads, ThreadSearch),
+            ("GET", thread, self._get_thread, None),
+            ("PATCH", thread, self._patch_thread, ThreadPatch),
+            ("DELETE", thread, self._delete_thread, None),
+            ("POST", f"{thread}/copy", self._copy_thread, None),
+            ("GET", f"{thread}/state", self._get_state, None),
+            ("POST", f"{thread}/state", self._update_state, StateUpdate),
+            ("POST", f"{thread}/state/checkpoint", self._get_state_at, StateQuery),
+            ("GET", f"{thread}/state/{{checkpoint_id}}", self._get_state, None),
+            ("POST", f"{thread}/commands", self._command, Command),
+            ("POST", f"{thread}/stream/events", self._thread_events, EventFilter),
+            ("POST", f"{thread}/history", self._history, HistoryQuery),
+            ("GET", f"{thread}/runs", self._list_runs, None),
+            ("POST", f"{thread}/runs", self._create_run, RunCreate),
+            ("POST", f"{thread}/runs/wait", self._wait_run, RunCreate),
+            ("POST", f"{thread}/runs/stream", self._stream_run, RunCreate),
+            ("GET", run, self._get_run, None),
+            ("DELETE", run, self._delete_run, None),
+            ("POST", f"{run}/cancel", self._cancel_run, None),
+            ("GET", f"{run}/join", self._join_run, None),
+            ("GET", f"{run}/stream", self._join_stream, None),
+            ("POST", "/runs", self._create_run, RunCreate),
+            ("POST", "/runs/wait", self._wait_run, RunCreate),
+            ("POST", "/runs/stream", self._stream_run, RunCreate),
         ]
         self._inputs = {name: graph.get_input_jsonschema() for name, graph in self._graphs.items()}
-        self._described = openapi([(method, path, handler.__name__) for method, path, handler in table], self._inputs)
-        served = [Route(path, _answering(handler), methods=[method]) for method, path, handler in table]
+        described = [(method, path, handler.__name__, body) for method, path, handler, body in table]
+        self._described = openapi(described, self._inputs)
+        served = [Route(path, _answering(handler, body), methods=[method]) for method, path, handler, body in table]
         return [*served, Mount("/mcp", self._answer_mcp)]
 
     # ------------------------------------------------------------------------------------------ the server itself
-    async def _ok(self, request: Request) -> Response:
-        return JSONResponse({"ok": True})
+    async def _ok(self, request: Request) -> object:
+        return {"ok": True}
 
-    async def _info(self, request: Request) -> Response:
+    async def _info(self, request: Request) -> object:
         flags = {"assistants": True, "crons": False, "langsmith": False}
-        return JSONResponse(
-            {"version": version("crewgraph"), "langgraph_py_version": version("langgraph"), "flags": flags}
-        )
+        return {"version": version("crewgraph"), "langgraph_py_version": version("langgraph"), "flags": flags}
 
-    async def _openapi(self, request: Request) -> Response:
-        return _json(self._described)
+    async def _openapi(self, request: Request) -> object:
+        return self._described
 
-    async def _docs(self, request: Request) -> Response:
+    async def _docs(self, request: Request) -> object:
         return HTMLResponse(docs_page(self._described))
 
     # --------------------------------------------------------------------------------------------------- assistants
@@ -366,21 +356,20 @@ class Server:
             found = await self._records.assistants.get(key)
         if found is None or found.graph_id not in self._graphs:
             graphs = ", ".join(self._graphs)
-            raise _Refused(
+            raise HTTPException(
                 404 if is_id else 422,
                 f"there is no assistant {ascii(name)}; pass the id of one, or the name of a graph: {graphs}",
             )
         return found
 
-    async def _create_assistant(self, request: Request) -> Response:
-        body = await _body(request, AssistantCreate)
+    async def _create_assistant(self, request: Request, body: AssistantCreate) -> object:
         if body.graph_id not in self._graphs:
-            raise _Refused(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
+            raise HTTPException(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
         assistant_id = _uuid(body.assistant_id, "assistant") if body.assistant_id else str(uuid4())
         if (known := await self._records.assistants.get(assistant_id)) is not None:
             if body.if_exists == "raise":
-                raise _Refused(409, f"assistant {assistant_id} already exists")
-            return _shown(known)
+                raise HTTPException(409, f"assistant {assistant_id} already exists")
+            return known
         assistant = Assistant(
             assistant_id=assistant_id,
             graph_id=body.graph_id,
@@ -391,71 +380,68 @@ class Server:
             metadata=body.metadata,
         )
         await self._records.assistants.put(assistant)
-        return _shown(assistant)
+        return assistant
 
-    async def _patch_assistant(self, request: Request) -> Response:
-        found, body = await self._assistant(request.path_params["assistant_id"]), await _body(request, AssistantPatch)
+    async def _patch_assistant(self, request: Request, body: AssistantPatch) -> object:
+        found = await self._assistant(request.path_params["assistant_id"])
         changes = body.model_dump(exclude_none=True)
         changes["metadata"] = {**found.metadata, **changes.get("metadata", {})}
         if changes.get("graph_id", found.graph_id) not in self._graphs:
-            raise _Refused(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
+            raise HTTPException(404, f"there is no graph {body.graph_id!r}; there are {', '.join(self._graphs)}")
         changed = found.model_copy(update={**changes, "version": found.version + 1})
         await self._records.assistants.put(changed)
-        return _shown(changed)
+        return changed
 
-    async def _get_assistant(self, request: Request) -> Response:
-        return _shown(await self._assistant(request.path_params["assistant_id"]))
+    async def _get_assistant(self, request: Request) -> object:
+        return await self._assistant(request.path_params["assistant_id"])
 
-    async def _delete_assistant(self, request: Request) -> Response:
+    async def _delete_assistant(self, request: Request) -> object:
         found = await self._assistant(request.path_params["assistant_id"])
         if found.assistant_id == graph_assistant_id(found.graph_id):
-            raise _Refused(409, f"the assistant of graph `{found.graph_id}` cannot be deleted")
+            raise HTTPException(409, f"the assistant of graph `{found.graph_id}` cannot be deleted")
         await self._records.assistants.delete(found.assistant_id)
-        return Response(status_code=204)
 
     async def _found_assistants(self, body: AssistantSearch) -> list[Assistant]:
         found = await self._records.assistants.find(body.metadata, graph_id=body.graph_id)
         return [one for one in found if one.graph_id in self._graphs and (body.name or "").lower() in one.name.lower()]
 
-    async def _search_assistants(self, request: Request) -> Response:
-        body = await _body(request, AssistantSearch)
-        return _page(await self._found_assistants(body), body)
+    async def _search_assistants(self, request: Request, body: AssistantSearch) -> object:
+        page = _sorted_page(await self._found_assistants(body), body)
+        return [_selected(one.model_dump(mode="json"), body.select) for one in page]
 
-    async def _count_assistants(self, request: Request) -> Response:
-        return JSONResponse(len(await self._found_assistants(await _body(request, AssistantSearch))))
+    async def _count_assistants(self, request: Request, body: AssistantSearch) -> object:
+        return len(await self._found_assistants(body))
 
-    async def _draw(self, request: Request) -> Response:
+    async def _draw(self, request: Request) -> object:
         found = await self._assistant(request.path_params["assistant_id"])
         inner = request.query_params.get("xray", "false")
         drawn = await self._graphs[found.graph_id].aget_graph(xray=_whole_number(inner) or inner == "true")
-        return _json(drawn.to_json())
+        return drawn.to_json()
 
-    async def _schemas(self, request: Request) -> Response:
+    async def _schemas(self, request: Request) -> object:
         found = await self._assistant(request.path_params["assistant_id"])
         graph = self._graphs[found.graph_id]
-        return _json(
-            {
-                "graph_id": found.graph_id,
-                "input_schema": graph.get_input_jsonschema(),
-                "output_schema": graph.get_output_jsonschema(),
-                "state_schema": graph.get_output_jsonschema(),
-                "config_schema": None,
-                "context_schema": graph.get_context_jsonschema(),
-            }
-        )
+        return {
+            "graph_id": found.graph_id,
+            "input_schema": self._inputs[found.graph_id],
+            "output_schema": graph.get_output_jsonschema(),
+            "state_schema": graph.get_output_jsonschema(),
+            "config_schema": None,
+            "context_schema": graph.get_context_jsonschema(),
+        }
 
     # ------------------------------------------------------------------------------------------------------ threads
     async def _thread(self, request: Request) -> ThreadRecord:
         thread_id = _uuid(request.path_params["thread_id"], "thread")
         found = await self._records.threads.get(thread_id)
         if found is None:
-            raise _Refused(404, f"there is no thread {thread_id}")
+            raise HTTPException(404, f"there is no thread {thread_id}")
         return found
 
     async def _graph_of(self, thread: ThreadRecord) -> Any:
         graph = self._graphs.get(thread.metadata.get("graph_id", ""))
         if graph is None:
-            raise _Refused(409, f"thread {thread.thread_id} has no runs yet, or its graph is not served")
+            raise HTTPException(409, f"thread {thread.thread_id} has no runs yet, or its graph is not served")
         return graph
 
     async def _snapshot(self, thread: ThreadRecord, checkpoint: PlainMapping | None = None) -> StateSnapshot | None:
@@ -469,75 +455,72 @@ class Server:
         snapshot = await self._snapshot(thread)
         if snapshot is None or snapshot.created_at is None:
             return {**shown, "values": None, "interrupts": {}}
-        interrupts = {task.id: plain_json(task.interrupts) for task in snapshot.tasks if task.interrupts}
-        return {**shown, "values": plain_json(snapshot.values), "interrupts": interrupts}
+        interrupts = {task.id: task.interrupts for task in snapshot.tasks if task.interrupts}
+        return {**shown, "values": snapshot.values, "interrupts": interrupts}
 
-    async def _create_thread(self, request: Request) -> Response:
-        body = await _body(request, ThreadCreate)
+    async def _create_thread(self, request: Request, body: ThreadCreate) -> object:
         thread_id = _uuid(body.thread_id, "thread") if body.thread_id else str(uuid4())
         if (known := await self._records.threads.get(thread_id)) is not None:
             if body.if_exists == "raise":
-                raise _Refused(409, f"thread {thread_id} already exists")
-            return _json(await self._shown_thread(known))
+                raise HTTPException(409, f"thread {thread_id} already exists")
+            return await self._shown_thread(known)
         thread = ThreadRecord(thread_id=thread_id, metadata=body.metadata)
         await self._records.threads.put(thread)
-        return _json(await self._shown_thread(thread))
+        return await self._shown_thread(thread)
 
-    async def _get_thread(self, request: Request) -> Response:
-        return _json(await self._shown_thread(await self._thread(request)))
+    async def _get_thread(self, request: Request) -> object:
+        return await self._shown_thread(await self._thread(request))
 
-    async def _patch_thread(self, request: Request) -> Response:
-        found, body = await self._thread(request), await _body(request, ThreadPatch)
+    async def _patch_thread(self, request: Request, body: ThreadPatch) -> object:
+        found = await self._thread(request)
         found.metadata |= body.metadata
         await self._records.threads.put(found)
-        return _json(await self._shown_thread(found))
+        return await self._shown_thread(found)
 
-    async def _delete_thread(self, request: Request) -> Response:
+    async def _delete_thread(self, request: Request) -> object:
         found = await self._thread(request)
         for run in await self._records.runs.find(thread_id=found.thread_id):
             await self._runs.cancel(run)
             await self._records.runs.delete(run.run_id)
         await self._saver.adelete_thread(found.thread_id)
         await self._records.threads.delete(found.thread_id)
-        return Response(status_code=204)
 
     async def _found_threads(self, body: ThreadSearch) -> list[ThreadRecord]:
         found = await self._records.threads.find(body.metadata, status=body.status)
         return [one for one in found if body.ids is None or one.thread_id in body.ids]
 
-    async def _search_threads(self, request: Request) -> Response:
-        body = await _body(request, ThreadSearch)
+    async def _search_threads(self, request: Request, body: ThreadSearch) -> object:
         page = _sorted_page(await self._found_threads(body), body)
-        return _json([_selected(await self._shown_thread(one), body.select) for one in page])
+        return [_selected(await self._shown_thread(one), body.select) for one in page]
 
-    async def _count_threads(self, request: Request) -> Response:
-        return JSONResponse(len(await self._found_threads(await _body(request, ThreadSearch))))
+    async def _count_threads(self, request: Request, body: ThreadSearch) -> object:
+        return len(await self._found_threads(body))
 
-    async def _copy_thread(self, request: Request) -> Response:
+    async def _copy_thread(self, request: Request) -> object:
         found = await self._thread(request)
         copied = ThreadRecord(metadata=dict(found.metadata), status="idle" if found.status == "busy" else found.status)
         try:
             await self._saver.acopy_thread(found.thread_id, copied.thread_id)
         except NotImplementedError:
-            raise _Refused(501, f"the {type(self._saver).__name__} cannot copy threads") from None
+            raise HTTPException(501, f"the {type(self._saver).__name__} cannot copy threads") from None
         await self._records.threads.put(copied)
-        return _json(await self._shown_thread(copied))
+        return await self._shown_thread(copied)
 
-    async def _get_state(self, request: Request) -> Response:
+    async def _get_state(self, request: Request) -> object:
         checkpoint_id = request.path_params.get("checkpoint_id")
         return await self._answer_state(request, {"checkpoint_id": checkpoint_id} if checkpoint_id else None)
 
-    async def _get_state_at(self, request: Request) -> Response:
-        return await self._answer_state(request, (await _body(request, StateQuery)).checkpoint)
+    async def _get_state_at(self, request: Request, body: StateQuery) -> object:
+        return await self._answer_state(request, body.checkpoint)
 
-    async def _answer_state(self, request: Request, checkpoint: PlainMapping | None) -> Response:
+    async def _answer_state(self, request: Request, checkpoint: PlainMapping | None) -> PlainDict:
         snapshot = await self._snapshot(await self._thread(request), checkpoint)
         if snapshot is None:
-            return _json({"values": {}, "next": [], "tasks": [], "metadata": {}, "checkpoint": None, "interrupts": []})
-        return _json(state_of_snapshot(snapshot))
+            return {"values": {}, "next": [], "tasks": [], "metadata": {}, "checkpoint": None, "interrupts": []}
+        return state_of_snapshot(snapshot)
 
-    async def _update_state(self, request: Request) -> Response:
-        found, body = await self._thread(request), await _body(request, StateUpdate)
+    async def _update_state(self, request: Request, body: StateUpdate) -> object:
+        found = await self._thread(request)
         place = {**(body.checkpoint or {}), **({"checkpoint_id": body.checkpoint_id} if body.checkpoint_id else {})}
         graph = await self._graph_of(found)
         config = await graph.aupdate_state(
@@ -546,16 +529,12 @@ class Server:
         checkpoint = {
             name: value for name, value in config["configurable"].items() if name.startswith(("checkpoint", "thread"))
         }
-        return _json({"checkpoint": checkpoint, **checkpoint})
+        return {"checkpoint": checkpoint, **checkpoint}
 
-    async def _history(self, request: Request) -> Response:
+    async def _history(self, request: Request, body: HistoryQuery) -> object:
         found = await self._thread(request)
-        if request.method == "GET":
-            body = _parsed_fields(dict(request.query_params), HistoryQuery)
-        else:
-            body = await _body(request, HistoryQuery)
         if found.metadata.get("graph_id") not in self._graphs:
-            return _json([])
+            return []
         graph, before = await self._graph_of(found), body.before
         place: Any = {"checkpoint_id": before} if isinstance(before, str) else before
         if place and "configurable" in place:
@@ -566,20 +545,16 @@ class Server:
             before=_checkpoint_config(found.thread_id, place) if place else None,
             limit=body.limit,
         )
-        return _json([state_of_snapshot(state) async for state in states])
+        return [state_of_snapshot(state) async for state in states]
 
     # --------------------------------------------------------------------------------------------------------- runs
-    async def _requested(self, request: Request) -> "tuple[RunRecord, RunEvents | StoredEvents, RunCreate]":
-        body = await _body(request, RunCreate)
-        return *await self._begin(body, request.path_params.get("thread_id")), body
-
     async def _begin(
         self, body: RunCreate, requested_id: str | None = None
     ) -> "tuple[RunRecord, RunEvents | StoredEvents]":
         """Store a run and start it.
 
         Raises:
-            _Refused: The request cannot be served.
+            HTTPException: The request cannot be served.
             CrewgraphError: The input does not fit.
         """
         assistant = await self._assistant(body.assistant_id)
@@ -590,7 +565,9 @@ class Server:
         thread_id = str(uuid4()) if requested_id is None else _uuid(requested_id, "thread")
         if requested_id is not None and await self._records.threads.get(thread_id) is None:
             if body.if_not_exists == "reject":
-                raise _Refused(404, f"there is no thread {thread_id}; create it first, or set `if_not_exists: create`")
+                raise HTTPException(
+                    404, f"there is no thread {thread_id}; create it first, or set `if_not_exists: create`"
+                )
             await self._records.threads.put(ThreadRecord(thread_id=thread_id))
         configurable = {**assistant.config.get("configurable", {}), **body.config.configurable}
         kwargs = body.model_dump(include=_RUN_KWARGS)
@@ -612,7 +589,7 @@ class Server:
             kwargs=kwargs,
         )
         if self._runs.is_closing:
-            raise _Refused(503, "this server is shutting down and starts no runs")
+            raise HTTPException(503, "this server is shutting down and starts no runs")
         async with self._runs.door(thread_id):  # concurrent requests must see each other's run
             await self._make_room(thread_id, body.multitask_strategy)
             await self._records.runs.put(run)
@@ -626,7 +603,7 @@ class Server:
             if not await self._runs.is_open(run):
                 continue
             if strategy == "reject":
-                raise _Refused(
+                raise HTTPException(
                     409, f"thread {thread_id} is busy with run {run.run_id}; wait, or use another `multitask_strategy`"
                 )
             await self._runs.cancel(run)
@@ -635,23 +612,25 @@ class Server:
         if strategy == "reject":
             holder = await in_thread(claim_keeper(self._saver).holder, thread_id)
             if holder is not None:
-                raise _Refused(409, f"thread {thread_id} is run by {holder}; wait, or use another `multitask_strategy`")
+                raise HTTPException(
+                    409, f"thread {thread_id} is run by {holder}; wait, or use another `multitask_strategy`"
+                )
 
     async def _roll_back(self, run_id: str) -> None:
         try:
             await self._saver.adelete_for_runs([run_id])
         except NotImplementedError:
-            raise _Refused(
+            raise HTTPException(
                 501, f"the {type(self._saver).__name__} cannot roll back runs; interrupt them instead"
             ) from None
         await self._records.runs.delete(run_id)
 
-    async def _create_run(self, request: Request) -> Response:
-        run, _, _ = await self._requested(request)
-        return _json(run.shown(), headers=_place_of(run))
+    async def _create_run(self, request: Request, body: RunCreate) -> object:
+        run, _ = await self._begin(body, request.path_params.get("thread_id"))
+        return _Json(run.shown(), headers=_place_of(run))
 
-    async def _wait_run(self, request: Request) -> Response:
-        run, events, body = await self._requested(request)
+    async def _wait_run(self, request: Request, body: RunCreate) -> object:
+        run, events = await self._begin(body, request.path_params.get("thread_id"))
         return await self._outcome(request, run, events, cancels=body.on_disconnect == "cancel")
 
     async def _outcome(
@@ -667,13 +646,13 @@ class Server:
         finally:
             ended.cancel()
         if self._runs.is_closing and run.run_id in [one.run_id for one in await self._records.open_runs()]:
-            raise _Refused(
+            raise HTTPException(
                 503, f"this server stopped before run {run.run_id} ended; join the run once a server is up again"
             )
-        return _json(events.values, headers=_place_of(run))
+        return _Json(events.values, headers=_place_of(run))
 
-    async def _stream_run(self, request: Request) -> Response:
-        run, events, body = await self._requested(request)
+    async def _stream_run(self, request: Request, body: RunCreate) -> object:
+        run, events = await self._begin(body, request.path_params.get("thread_id"))
         return self._streamed(run, events, 0, cancels=body.on_disconnect == "cancel")
 
     def _streamed(self, run: RunRecord, events: "RunEvents | StoredEvents", after: int, *, cancels: bool) -> Response:
@@ -691,14 +670,14 @@ class Server:
         headers = {**_place_of(run), **_STREAM_HEADERS}
         return StreamingResponse(sse(read()), media_type="text/event-stream", headers=headers)
 
-    async def _command(self, request: Request) -> Response:
-        body, thread_id = await _body(request, Command), _uuid(request.path_params["thread_id"], "thread")
+    async def _command(self, request: Request, body: Command) -> object:
+        thread_id = _uuid(request.path_params["thread_id"], "thread")
         try:
             result = await self._obeyed(body, thread_id)
-        except (_Refused, CrewgraphError) as error:
-            shown = {"type": "error", "id": body.id, "error": "invalid_argument", "message": str(error)}
-            return _json(shown)
-        return _json({"type": "success", "id": body.id, "result": result, "meta": {}})
+        except (HTTPException, CrewgraphError) as error:
+            message = error.detail if isinstance(error, HTTPException) else str(error)
+            return {"type": "error", "id": body.id, "error": "invalid_argument", "message": message}
+        return {"type": "success", "id": body.id, "result": result, "meta": {}}
 
     async def _obeyed(self, command: Command, thread_id: str) -> PlainDict:
         params, common = command.params, {"stream_mode": list(STREAM_MODES), "stream_subgraphs": True}
@@ -716,69 +695,68 @@ class Server:
             try:
                 answers = resume_of(params)
             except KeyError:
-                raise _Refused(422, "an answer needs the `interrupt_id` of its question") from None
+                raise HTTPException(422, "an answer needs the `interrupt_id` of its question") from None
             unknown = answers.keys() - asked
             if thread is None or unknown:
-                raise _Refused(422, f"the thread has no open question {', '.join(map(repr, unknown))}")
+                raise HTTPException(422, f"the thread has no open question {', '.join(map(repr, unknown))}")
             moves = {name: params[name] for name in ("update", "goto") if params.get(name) is not None}
             fields = {"assistant_id": thread.metadata["assistant_id"], "command": {"resume": answers, **moves}}
         else:
-            raise _Refused(422, f"there is no command `{command.method}`; there are `run.start` and `input.respond`")
+            raise HTTPException(
+                422, f"there is no command `{command.method}`; there are `run.start` and `input.respond`"
+            )
         run, _ = await self._begin(_parsed_fields({**common, **chosen, **fields}, RunCreate), thread_id)
         return {"run_id": run.run_id}
 
-    async def _thread_events(self, request: Request) -> Response:
-        wanted, thread_id = await _body(request, EventFilter), _uuid(request.path_params["thread_id"], "thread")
-        texts = thread_events(self._records, thread_id, wanted, self._runs.events, lambda: self._runs.is_closing)
+    async def _thread_events(self, request: Request, body: EventFilter) -> object:
+        thread_id = _uuid(request.path_params["thread_id"], "thread")
+        texts = thread_events(self._records, thread_id, body, self._runs.events, lambda: self._runs.is_closing)
         return StreamingResponse(texts, media_type="text/event-stream", headers=_STREAM_HEADERS)
 
     async def _run(self, request: Request) -> RunRecord:
         thread = await self._thread(request)
         found = await self._records.runs.get(_uuid(request.path_params["run_id"], "run"))
         if found is None or found.thread_id != thread.thread_id:
-            raise _Refused(404, f"there is no run {request.path_params['run_id']} on thread {thread.thread_id}")
+            raise HTTPException(404, f"there is no run {request.path_params['run_id']} on thread {thread.thread_id}")
         return found
 
-    async def _get_run(self, request: Request) -> Response:
-        return _json((await self._run(request)).shown())
+    async def _get_run(self, request: Request) -> object:
+        return (await self._run(request)).shown()
 
-    async def _list_runs(self, request: Request) -> Response:
+    async def _list_runs(self, request: Request) -> object:
         thread, query = await self._thread(request), request.query_params
-        fields = query.getlist("select")
-        body = _parsed_fields({**query, "select": fields or None}, RunsQuery)
+        body = _parsed_fields({**query, "select": query.getlist("select") or None}, RunsQuery)
         found = await self._records.runs.find(thread_id=thread.thread_id, status=body.status)
-        page = found[body.offset : body.offset + body.limit]
-        return _json([_selected(run.shown(), body.select) for run in page])
+        return [_selected(run.shown(), body.select) for run in found[body.offset : body.offset + body.limit]]
 
-    async def _delete_run(self, request: Request) -> Response:
+    async def _delete_run(self, request: Request) -> object:
         run = await self._run(request)
         if await self._runs.is_open(run):
-            raise _Refused(409, f"run {run.run_id} is still running; cancel it first")
+            raise HTTPException(409, f"run {run.run_id} is still running; cancel it first")
         await self._records.runs.delete(run.run_id)
-        return Response(status_code=204)
 
-    async def _cancel_run(self, request: Request) -> Response:
+    async def _cancel_run(self, request: Request) -> object:
         run, query = await self._run(request), request.query_params
         action = query.get("action", "interrupt")
         if action not in ("interrupt", "rollback"):
-            raise _Refused(422, f"`action` is {action!r}; pass `interrupt` or `rollback`")
+            raise HTTPException(422, f"`action` is {action!r}; pass `interrupt` or `rollback`")
         was_open = await self._runs.cancel(run, wait=action == "rollback" or query.get("wait") in ("1", "true"))
         if not was_open:
-            raise _Refused(409, f"run {run.run_id} has ended")
+            raise HTTPException(409, f"run {run.run_id} has ended")
         if action == "rollback":
             await self._roll_back(run.run_id)
         return Response(status_code=202)
 
-    async def _join_run(self, request: Request) -> Response:
+    async def _join_run(self, request: Request) -> object:
         run = await self._run(request)
         events = await self._runs.events(run)
         if events is None:
             snapshot = await self._snapshot(await self._thread(request))
-            return _json({} if snapshot is None else snapshot.values)
+            return {} if snapshot is None else snapshot.values
         cancels = request.query_params.get("cancel_on_disconnect") in ("1", "true")
         return await self._outcome(request, run, events, cancels=cancels)
 
-    async def _join_stream(self, request: Request) -> Response:
+    async def _join_stream(self, request: Request) -> object:
         run = await self._run(request)
         events = await self._runs.events(run)
         if events is None:
@@ -806,29 +784,40 @@ def _check_input(graph: Any, given: object, context: PlainDict, *, takes_object:
     """Check the input of a run before it is stored.
 
     Raises:
-        _Refused: It does not have the form that the graph takes.
+        HTTPException: It does not have the form that the graph takes.
         CrewgraphError: It does not fit the crew or flow.
     """
     if takes_object and not (is_object(given) and isinstance(given.get("inputs", {}), dict | None)):
-        raise _Refused(422, f"the input is {given!r:.80}; it must be an object, as must its `inputs`")
+        raise HTTPException(422, f"the input is {given!r:.80}; it must be an object, as must its `inputs`")
     checking = getattr(graph, "check_input", None)
     if checking is not None:
         try:
             checking(given, context or None)
         except (TypeError, ValueError, NotImplementedError) as error:
-            raise _Refused(422, f"the input does not fit: {error_of(error)['message']}") from None
+            raise HTTPException(422, f"the input does not fit: {error_of(error)['message']}") from None
 
 
-def _answering(
-    handler: Callable[[Request], Coroutine[Any, Any, Response]],
-) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-    """Return a handler that turns errors into JSON responses with their status."""
+Handler = Callable[..., Coroutine[Any, Any, object]]
+"""Takes a request, and its body if it has one. What it returns is sent as JSON; None is an empty response."""
+
+
+def _answering(handler: Handler, body: type[BaseModel] | None) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    """Return a handler whose results and errors are responses with their status.
+
+    Args:
+        handler: The handler.
+        body: The form of the requests' bodies; None if they have none.
+    """
 
     async def answer(request: Request) -> Response:
         try:
-            return await handler(request)
-        except _Refused as error:
-            return JSONResponse({"detail": error.detail}, error.status)
+            result = await (handler(request) if body is None else handler(request, await _body(request, body)))
+            if result is None:
+                return Response(status_code=204)
+            shown = result.model_dump(mode="json") if isinstance(result, BaseModel) else result
+            return shown if isinstance(shown, Response) else _Json(shown)
+        except HTTPException as error:
+            return JSONResponse({"detail": error.detail}, error.status_code)
         except ClientDisconnect:
             return JSONResponse({"detail": "the body is too large or incomplete"}, 413)
         except ThreadBusy as error:
@@ -856,7 +845,7 @@ async def _body(request: Request, kind: type[B]) -> B:
     try:
         data = json_object(body)
     except ValueError as error:
-        raise _Refused(422, str(error)) from None
+        raise HTTPException(422, str(error)) from None
     return _parsed_fields(data, kind)
 
 
@@ -869,12 +858,12 @@ def _parsed_fields(data: PlainMapping, kind: type[B]) -> B:
             + ("this server does not have it" if one["type"] == "extra_forbidden" else fault_text(one))
             for one in error.errors()
         ]
-        raise _Refused(422, "; ".join(faults)) from None
+        raise HTTPException(422, "; ".join(faults)) from None
 
 
 def _uuid(text: str, what: str) -> str:
     if not _is_uuid(text):
-        raise _Refused(422, f"{text!r} is not a {what} id; ids are UUIDs")
+        raise HTTPException(422, f"{text!r} is not a {what} id; ids are UUIDs")
     return str(UUID(text))
 
 
@@ -899,11 +888,11 @@ def _checkpoint_config(thread_id: str, checkpoint: object) -> Any:
     """Return the config of a checkpoint of a thread."""
     given: object = dict[str, Any]() if checkpoint is None else checkpoint
     if not is_object(given):
-        raise _Refused(422, "a checkpoint is an object with a `checkpoint_id`")
+        raise HTTPException(422, "a checkpoint is an object with a `checkpoint_id`")
     place = {name: given[name] for name in ("checkpoint_id", "checkpoint_ns") if given.get(name)}
     for name, value in place.items():
         if not isinstance(value, str) or "\0" in value:
-            raise _Refused(422, f"`{name}` is {ascii(value):.80}; it must be a text without NUL")
+            raise HTTPException(422, f"`{name}` is {ascii(value):.80}; it must be a text without NUL")
     return {"configurable": {**place, "thread_id": thread_id}}
 
 
@@ -914,14 +903,6 @@ class _Json(JSONResponse):
         return to_json(content).encode()
 
 
-def _json(data: object, headers: Mapping[str, str] | None = None) -> Response:
-    return _Json(data, headers=headers)
-
-
-def _shown(record: BaseModel) -> Response:
-    return JSONResponse(record.model_dump(mode="json"))
-
-
 def _place_of(run: RunRecord) -> dict[str, str]:
     place = f"/runs/{run.run_id}" if run.is_stateless else f"/threads/{run.thread_id}/runs/{run.run_id}"
     return {"Content-Location": place, "Location": f"{place}/stream"}
@@ -930,11 +911,6 @@ def _place_of(run: RunRecord) -> dict[str, str]:
 def _sorted_page(records: Sequence[Any], body: AssistantSearch | ThreadSearch) -> list[Any]:
     found = sorted(records, key=lambda one: getattr(one, body.sort_by), reverse=body.sort_order == "desc")
     return found[body.offset : body.offset + body.limit]
-
-
-def _page(records: Sequence[BaseModel], body: AssistantSearch) -> Response:
-    shown = [one.model_dump(mode="json") for one in _sorted_page(records, body)]
-    return JSONResponse([_selected(one, body.select) for one in shown])
 
 
 def _selected(record: PlainDict, fields: Sequence[str] | None) -> PlainDict:

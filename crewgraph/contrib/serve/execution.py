@@ -253,7 +253,7 @@ async def execute_run(
             "output_keys": graph.output_channels,
         }
         parts = (
-            _with_events(graph, value, config, options)
+            graph.astream_events(value, config, version="v2", **options)
             if "events" in requested_modes
             else graph.astream(value, config, **options)
         )
@@ -265,11 +265,6 @@ async def execute_run(
         yield "values", reader.values
     finally:
         claim.close()
-
-
-async def _with_events(graph: Any, value: Any, config: RunnableConfig, options: PlainDict) -> AsyncGenerator[Any]:
-    async for event in graph.astream_events(value, config, version="v2", **options):
-        yield event
 
 
 class _Parts:

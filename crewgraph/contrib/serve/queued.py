@@ -17,7 +17,7 @@ from crewgraph.contrib.queue.queue import Queue
 from crewgraph.contrib.queue.work import LOST, Work, state_of
 from crewgraph.contrib.serve.execution import RunExecution
 from crewgraph.contrib.serve.records import Records, RunRecord
-from crewgraph.contrib.serve.running import Doors
+from crewgraph.contrib.serve.running import Locks
 from crewgraph.contrib.serve.streams import EventFeed, EventWriter, StoredEvents
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
@@ -55,7 +55,7 @@ class QueuedRuns:
     ) -> None:
         self._queue, self._targets, self._saver, self._records = queue, targets, saver, records
         self._execution = RunExecution(saver, records)
-        self._doors = Doors()
+        self._doors = Locks()
         self._refused: dict[str, StorageError] = {}
         self._feed: EventFeed
         self._stack = AsyncExitStack()
@@ -85,7 +85,7 @@ class QueuedRuns:
 
     @asynccontextmanager
     async def door(self, thread_id: str) -> AsyncGenerator[None]:
-        async with self._doors[thread_id]:
+        async with self._doors.setdefault(thread_id, asyncio.Lock()):
             claim = await self._door_of_all(thread_id)
             try:
                 yield

@@ -3,14 +3,13 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.metadata import version
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from crewgraph.contrib.serve.protocols import Command, EventFilter
 from crewgraph.contrib.serve.records import MAX_DELAY, RunStatus
 from crewgraph.schema import PlainDict, is_object
 from crewgraph.text import UNSTORABLE
@@ -244,38 +243,21 @@ class RunCreate(_Body):
         return self
 
 
-_BODIES: dict[str, type[BaseModel]] = {
-    "create_assistant": AssistantCreate,
-    "patch_assistant": AssistantPatch,
-    "search_assistants": AssistantSearch,
-    "count_assistants": AssistantSearch,
-    "create_thread": ThreadCreate,
-    "patch_thread": ThreadPatch,
-    "search_threads": ThreadSearch,
-    "count_threads": ThreadSearch,
-    "get_state_at": StateQuery,
-    "update_state": StateUpdate,
-    "history": HistoryQuery,
-    "create_run": RunCreate,
-    "wait_run": RunCreate,
-    "stream_run": RunCreate,
-    "command": Command,
-    "thread_events": EventFilter,
-}
-
-
 _INPUT = ".input"
 
 
-def openapi(routes: Iterable[tuple[str, str, str]], inputs: Mapping[str, PlainDict]) -> PlainDict:
+def openapi(
+    routes: Sequence[tuple[str, str, str, type[BaseModel] | None]], inputs: Mapping[str, PlainDict]
+) -> PlainDict:
     """Return the OpenAPI document of a server.
 
     Args:
-        routes: The method, the path and the handler's name of each.
+        routes: The method, the path, the handler's name and the form of the body of each.
         inputs: The JSON schemas of the served graphs' inputs.
     """
     paths: dict[str, PlainDict] = {}
-    for method, path, name in routes:
+    schemas: PlainDict = {f"{name}{_INPUT}": schema for name, schema in inputs.items()}
+    for method, path, name, body in routes:
         summary = name.strip("_").replace("_", " ").capitalize()
         answers = {"200": {"description": "Done"}, "4XX": {"description": "Refused; `detail` says why"}}
         named = [
@@ -283,14 +265,12 @@ def openapi(routes: Iterable[tuple[str, str, str]], inputs: Mapping[str, PlainDi
             for one in _IN_PATH.findall(path)
         ]
         operation: PlainDict = {"summary": summary, "parameters": named, "responses": answers}
-        if method != "GET" and (body := _BODIES.get(name.strip("_"))) is not None:
+        if body is not None:
+            described = body.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas |= {**described.pop("$defs", {}), body.__name__: described}
             schema = {"$ref": f"#/components/schemas/{body.__name__}"}
             operation["requestBody"] = {"content": {"application/json": {"schema": schema}}}
         paths.setdefault(path, {})[method.lower()] = operation
-    schemas: PlainDict = {f"{name}{_INPUT}": schema for name, schema in inputs.items()}
-    for body in set(_BODIES.values()):
-        schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas |= {**schema.pop("$defs", {}), body.__name__: schema}
     about = {"title": "crewgraph serve", "version": version("crewgraph")}
     return {"openapi": "3.1.0", "info": about, "paths": paths, "components": {"schemas": schemas}}
 

@@ -34,17 +34,8 @@ _MAX_ENDED_BYTES = 64 << 20  # of their events
 _BUSY_RETRY_DELAY = 0.5  # seconds; while another process runs the thread
 
 
-class Doors:
-    """A lock per thread, dropped when no task holds it or waits for it."""
-
-    def __init__(self) -> None:
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    def __getitem__(self, thread_id: str) -> asyncio.Lock:
-        lock = self._locks.get(thread_id)
-        if lock is None:
-            lock = self._locks[thread_id] = asyncio.Lock()
-        return lock
+Locks = WeakValueDictionary[str, asyncio.Lock]
+"""A lock per thread, dropped when no task holds it or waits for it."""
 
 
 class RunEvents:
@@ -130,7 +121,7 @@ class LocalRuns:
         self._slots = asyncio.Semaphore(concurrency)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._events: dict[str, RunEvents] = {}  # in the order of their start
-        self._doors, self._turns = Doors(), Doors()
+        self._doors, self._turns = Locks(), Locks()
         self._cancelled: set[str] = set()
         self._supervision = Supervision()
         self._closing: asyncio.Task[None] | None = None
@@ -161,7 +152,7 @@ class LocalRuns:
     @asynccontextmanager
     async def door(self, thread_id: str) -> AsyncGenerator[None]:
         """Allow one caller at a time to start runs on a thread."""
-        async with self._doors[thread_id]:
+        async with self._doors.setdefault(thread_id, asyncio.Lock()):
             yield
 
     async def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
@@ -229,7 +220,7 @@ class LocalRuns:
         try:
             if delay:
                 await asyncio.sleep(delay)
-            async with self._turns[run.thread_id]:
+            async with self._turns.setdefault(run.thread_id, asyncio.Lock()):
                 while not await self._carry_out(run, events):
                     await asyncio.sleep(_BUSY_RETRY_DELAY)
         except asyncio.CancelledError as error:

@@ -6,10 +6,10 @@ run and holds its final values.
 
 import asyncio
 import json
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import psycopg
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -153,7 +153,7 @@ class EventFeed:
 
     def __init__(self, url: str, connections: "_Pool") -> None:
         self._address, self.connections = bounded_address(url), connections
-        self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._waiting: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         self._listening: asyncio.Task[None] | None = None
         self.is_closed = False
 
@@ -187,12 +187,12 @@ class EventFeed:
         async with self.connections.connection() as connection:
             return await (await connection.execute(query, arguments)).fetchall()
 
-    def watch(self, note: str) -> "_Watch":
-        """Return a watch on a run's notifications, or on those of its end.
+    def next_note(self, note: str) -> asyncio.Event:
+        """Return what the next notification of a run's events, or of its end, sets.
 
         Call it before reading: any event that the read misses triggers a notification.
         """
-        return _Watch(note, self._waiting)
+        return self._waiting.setdefault(note, asyncio.Event())
 
     async def _listen(self) -> None:
         while True:
@@ -210,46 +210,12 @@ class EventFeed:
 
     def _wake(self, note: str) -> None:
         for name in {note, note.removesuffix(_END)}:
-            for one in self._waiting.get(name, ()):
-                one.set()
+            if (waiting := self._waiting.pop(name, None)) is not None:
+                waiting.set()
 
     def _wake_all(self) -> None:
-        for waiting in self._waiting.values():
-            for one in waiting:
-                one.set()
-
-
-class _Watch:
-    """Waits for notifications; use it as a context manager."""
-
-    def __init__(self, note: str, waiting: "defaultdict[str, set[asyncio.Event]]") -> None:
-        self._note, self._waiting, self._event = note, waiting, asyncio.Event()
-
-    def __enter__(self) -> Self:
-        self._waiting[self._note].add(self._event)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._waiting[self._note].discard(self._event)
-        if not self._waiting[self._note]:
-            del self._waiting[self._note]
-
-    def forget(self) -> None:
-        """Discard the notifications received so far."""
-        self._event.clear()
-
-    async def wait(self) -> bool:
-        """Wait for a notification; return False on timeout."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(HEARTBEAT):
-                await self._event.wait()
-        return self._event.is_set()
-
-
-class _FinalValues(NamedTuple):
-    """The final values of a run."""
-
-    values: Any
+        for note in list(self._waiting):
+            self._wake(note)
 
 
 class StoredEvents:
@@ -259,40 +225,33 @@ class StoredEvents:
 
     def __init__(self, feed: EventFeed, run_id: str) -> None:
         self._feed, self._run_id = feed, run_id
-        self._outcome: _FinalValues | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self._outcome is not None
-
-    @property
-    def values(self) -> Any:
-        """The final values, once the run is over."""
-        return None if self._outcome is None else self._outcome.values
+        self.is_over = False
+        self.values: Any = None
 
     async def wait(self) -> None:
-        with self._feed.watch(f"{self._run_id}{_END}") as watch:
-            while self._outcome is None and not self._feed.is_closed:
-                watch.forget()
-                for row in await self._ask(_OUTCOME):
-                    self._outcome = _FinalValues(json.loads(row["data"]))
-                if self._outcome is None and not self._feed.is_closed:
-                    await watch.wait()
+        while not self.is_over and not self._feed.is_closed:
+            changed = self._feed.next_note(f"{self._run_id}{_END}")
+            for row in await self._ask(_OUTCOME):
+                self._end(row)
+            if not self.is_over and not self._feed.is_closed:
+                await _is_set(changed)
 
     async def read(self, after: int = 0) -> AsyncIterator[tuple[int, Event] | None]:
         position = after
-        with self._feed.watch(self._run_id) as watch:
-            while not self._feed.is_closed:
-                watch.forget()
-                rows = await self._ask(_READ, after=position, limit=_BATCH_SIZE)
-                for row in rows:
-                    if row["event"] is None:
-                        self._outcome = _FinalValues(json.loads(row["data"]))
-                        return
-                    position = row["number"]
-                    yield position, Event(row["event"], row["data"])
-                if not rows and not self._feed.is_closed and not await watch.wait():
-                    yield None
+        while not self._feed.is_closed:
+            changed = self._feed.next_note(self._run_id)
+            rows = await self._ask(_READ, after=position, limit=_BATCH_SIZE)
+            for row in rows:
+                if row["event"] is None:
+                    self._end(row)
+                    return
+                position = row["number"]
+                yield position, Event(row["event"], row["data"])
+            if not rows and not self._feed.is_closed and not await _is_set(changed):
+                yield None
+
+    def _end(self, row: Any) -> None:
+        self.is_over, self.values = True, json.loads(row["data"])
 
     async def _ask(self, query: str, **arguments: Any) -> list[Any]:
         """Query, retrying while the connection is lost."""
@@ -303,6 +262,14 @@ class StoredEvents:
                 _logger.warning("Events of run %s cannot be read; retrying: %s", self._run_id, error)
                 await asyncio.sleep(_RECONNECT_DELAY)
         return []
+
+
+async def _is_set(changed: asyncio.Event) -> bool:
+    """Wait for a notification; return False on timeout."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(HEARTBEAT):
+            await changed.wait()
+    return changed.is_set()
 
 
 class WorkerRuns:

@@ -99,26 +99,26 @@ def state_of_snapshot(snapshot: StateSnapshot) -> PlainDict:
     interrupts = [interrupt for task in snapshot.tasks for interrupt in task.interrupts]
     checkpoint, parent = _checkpoint_address(snapshot.config), _checkpoint_address(snapshot.parent_config)
     return {
-        "values": plain_json(snapshot.values),
-        "next": list(snapshot.next),
+        "values": snapshot.values,
+        "next": snapshot.next,
         "tasks": [
             {
                 "id": task.id,
                 "name": task.name,
-                "path": plain_json(task.path),
+                "path": task.path,
                 "error": None if task.error is None else redact_text(str(task.error)),
-                "interrupts": plain_json(task.interrupts),
+                "interrupts": task.interrupts,
                 "checkpoint": None,
                 "state": None,
-                "result": plain_json(task.result),
+                "result": task.result,
             }
             for task in snapshot.tasks
         ],
-        "metadata": plain_json(snapshot.metadata),
+        "metadata": snapshot.metadata,
         "created_at": snapshot.created_at,
         "checkpoint": checkpoint,
         "parent_checkpoint": parent,
-        "interrupts": plain_json(interrupts),
+        "interrupts": interrupts,
         "checkpoint_id": None if checkpoint is None else checkpoint["checkpoint_id"],
         "parent_checkpoint_id": None if parent is None else parent["checkpoint_id"],
     }

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.contrib.skills.discovery import activate_skill, build_skill_catalog, format_skill_context, merged_skills
-from crewgraph.contrib.skills.skill import INSTRUCTIONS, METADATA, Skill, load_skill_resources, read_resource
+from crewgraph.contrib.skills.skill import INSTRUCTIONS, METADATA, Skill, load_resources, read_resource
 from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import Body, Notify
 from crewgraph.errors import ToolFailed
@@ -64,28 +64,23 @@ class LoadSkillTool(BaseTool):
         try:
             if file:
                 return read_resource(skill, file)
-            active = load_skill_resources(activate_skill(skill, self.source))
+            active = load_resources(activate_skill(skill, self.source))
         except (OSError, ValueError) as error:
             raise ToolFailed(str(error)) from error
-        if crewai_event_bus.wants(SkillUsedEvent):
-            crewai_event_bus.emit(self.source, skill_used_event(skill, self.source, self.task))
+        _emit_used(skill, self.source, self.task)
         return format_skill_context(active, label=skill_name.strip())
 
 
-def skill_used_event(skill: Skill, agent: object, task: object) -> SkillUsedEvent:
-    """Create the event of a skill being used."""
-    return SkillUsedEvent(
-        skill_name=skill.name,
-        skill_path=skill.path,
-        disclosure_level=max(skill.disclosure_level, INSTRUCTIONS),
-        from_agent=agent,
-        from_task=task,
-    )
-
-
-def resolve_loader_tool_name(reserved_names: Collection[str] = ()) -> str:
-    """Return a name for the tool that no other tool has."""
-    return slug(LOAD_SKILL_TOOL_NAME, taken={slug(name) for name in reserved_names})
+def _emit_used(skill: Skill, agent: object, task: object) -> None:
+    if crewai_event_bus.wants(SkillUsedEvent):
+        event = SkillUsedEvent(
+            skill_name=skill.name,
+            skill_path=skill.path,
+            disclosure_level=max(skill.disclosure_level, INSTRUCTIONS),
+            from_agent=agent,
+            from_task=task,
+        )
+        crewai_event_bus.emit(agent, event)
 
 
 def create_skill_loader_tool(
@@ -109,7 +104,7 @@ def create_skill_loader_tool(
     if not catalog:
         return None
     return LoadSkillTool(
-        name=resolve_loader_tool_name(reserved_names),
+        name=slug(LOAD_SKILL_TOOL_NAME, taken={slug(name) for name in reserved_names}),
         description=(book or default_book()).filled("tools", "load_skill"),
         catalog=catalog,
         source=source,
@@ -153,9 +148,9 @@ class SkillsCapability(Capability):
             yield Notify(self._report_used)
 
     def _report_used(self) -> None:
-        if crewai_event_bus.wants(SkillUsedEvent) and not is_replayed():
+        if not is_replayed():
             for skill in self._active:
-                crewai_event_bus.emit(self.agent, skill_used_event(skill, self.agent, self.task))
+                _emit_used(skill, self.agent, self.task)
 
     @property
     def _active(self) -> list[Skill]:

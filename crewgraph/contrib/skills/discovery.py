@@ -15,7 +15,6 @@ from crewgraph.contrib.skills.skill import (
     SkillParseError,
     load_skill_instructions,
     load_skill_metadata,
-    load_skill_resources,
 )
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import (
@@ -98,11 +97,6 @@ def activate_skill(skill: Skill, source: object = None) -> Skill:
     fields: dict[str, object] = {"skill_name": skill.name, "skill_path": skill.path}
     _emit_skill_event(SkillActivatedEvent, source, **fields, disclosure_level=active.disclosure_level)
     return active
-
-
-def load_resources(skill: Skill) -> Skill:
-    """Return the skill with its instructions and the names of its files."""
-    return load_skill_resources(skill)
 
 
 def load_skill(skill: Path | Skill | str, source: object = None, *, activate: bool = True) -> list[Skill]:

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -15,12 +15,6 @@ from crewgraph.text import shorten
 
 SKILL_FILENAME = "SKILL.md"
 """File whose presence makes a folder a skill."""
-
-MIN_SKILL_NAME_LENGTH = 1
-MAX_SKILL_NAME_LENGTH = 64
-MAX_DESCRIPTION_LENGTH = 1024
-SKILL_NAME_PATTERN = re.compile(r"^[a-z0-9]+(?:-[a-z0-9]+)*$")
-"""Lowercase letters and digits, with single hyphens in between."""
 
 DisclosureLevel = Literal[1, 2, 3]
 """How much of a skill has been read."""
@@ -43,12 +37,10 @@ class SkillFrontmatter(BaseModel):
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
-    name: str = Field(
-        min_length=MIN_SKILL_NAME_LENGTH, max_length=MAX_SKILL_NAME_LENGTH, pattern=SKILL_NAME_PATTERN.pattern
-    )
-    """Name of the skill, equal to the name of its folder."""
+    name: str = Field(max_length=64, pattern="^[a-z0-9]+(?:-[a-z0-9]+)*$")
+    """Name of the skill, equal to the name of its folder: lowercase letters and digits, with single hyphens in between."""
 
-    description: str = Field(min_length=1, max_length=MAX_DESCRIPTION_LENGTH)
+    description: str = Field(min_length=1, max_length=1024)
     """What the skill does and when to use it: all that a model knows of it before reading it."""
 
     license: str | None = None
@@ -106,36 +98,6 @@ class Skill(BaseModel):
         """What the skill does and when to use it."""
         return self.frontmatter.description
 
-    @property
-    def scripts_dir(self) -> Path:
-        """Folder of its scripts."""
-        return self.path / "scripts"
-
-    @property
-    def references_dir(self) -> Path:
-        """Folder of its reference texts."""
-        return self.path / "references"
-
-    @property
-    def assets_dir(self) -> Path:
-        """Folder of its other files."""
-        return self.path / "assets"
-
-    def with_disclosure_level(
-        self,
-        level: DisclosureLevel,
-        instructions: str | None = None,
-        resource_files: dict[ResourceDirName, list[str]] | None = None,
-    ) -> Self:
-        """Return a copy with more of the skill read; arguments that are None keep the current values."""
-        return self.model_copy(
-            update={
-                "disclosure_level": level,
-                "instructions": self.instructions if instructions is None else instructions,
-                "resource_files": self.resource_files if resource_files is None else resource_files,
-            }
-        )
-
 
 _FENCE = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 _MAX_FRONT_MATTER_LENGTH = 65_536
@@ -156,8 +118,12 @@ def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[PlainD
     Raises:
         SkillParseError: If there is no front matter, or it is not a YAML mapping.
     """
-    begin, end = _fences(content.removeprefix("\ufeff"), where)
-    content = content.removeprefix("\ufeff")
+    begin = _FENCE.match(content)
+    if begin is None:
+        raise SkillParseError(f"{where}:1: the file must begin with a `---` line, above `name` and `description`.")
+    end = _FENCE.search(content, begin.end())
+    if end is None:
+        raise SkillParseError(f"{where}:1: the front matter is not closed; add a `---` line below it.")
     source = content[begin.end() : end.start()]
     if len(source) > _MAX_FRONT_MATTER_LENGTH:
         raise SkillParseError(
@@ -181,43 +147,10 @@ def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[PlainD
     return values, content[end.end() :].strip()
 
 
-def _fences(content: str, where: str) -> tuple[re.Match[str], re.Match[str]]:
-    begin = _FENCE.match(content)
-    if begin is None:
-        raise SkillParseError(f"{where}:1: the file must begin with a `---` line, above `name` and `description`.")
-    end = _FENCE.search(content, begin.end())
-    if end is None:
-        raise SkillParseError(f"{where}:1: the front matter is not closed; add a `---` line below it.")
-    return begin, end
-
-
-def read_front_matter(content: str, path: Path) -> tuple[SkillFrontmatter, str]:
-    """Return the validated front matter of a file and the text below it.
-
-    Raises:
-        SkillParseError: If the front matter is invalid.
-    """
-    values, body = parse_frontmatter(content, str(path))
-    try:
-        return SkillFrontmatter.model_validate(values), body
-    except ValidationError as error:
-        faults = [
-            f"{path}:{_yaml_line(content, fault['loc'])}: {_front_matter_name(fault['loc'])}: {fault_text(fault)}"
-            for fault in error.errors()
-        ]
-        raise SkillParseError("\n".join(faults)) from error
-
-
 def _yaml_line(content: str, place: tuple[int | str, ...]) -> int:
     """Return the line of the faulty key; 1 if it is missing."""
-    if not place:
-        return 1
     match = re.search(rf"^[\"']?{re.escape(str(place[0]))}[\"']?[ \t]*:", content, re.MULTILINE)
     return 1 if match is None else content.count("\n", 0, match.start()) + 1
-
-
-def _front_matter_name(place: tuple[int | str, ...]) -> str:
-    return f"`{'.'.join(map(str, place))}`" if place else "the front matter"
 
 
 _MAX_FILE_SIZE = 262_144
@@ -236,7 +169,16 @@ def parse_skill_md(path: Path) -> tuple[SkillFrontmatter, str]:
         FileNotFoundError: If there is no such file.
         SkillParseError: If it is invalid, or a link that leads out of its folder.
     """
-    return read_front_matter(_text(path, path.parent), path)
+    content = _text(path, path.parent)
+    values, body = parse_frontmatter(content, str(path))
+    try:
+        return SkillFrontmatter.model_validate(values), body
+    except ValidationError as error:
+        faults = [
+            f"{path}:{_yaml_line(content, fault['loc'])}: `{'.'.join(map(str, fault['loc']))}`: {fault_text(fault)}"
+            for fault in error.errors()
+        ]
+        raise SkillParseError("\n".join(faults)) from error
 
 
 def load_skill_metadata(skill_dir: Path) -> Skill:
@@ -244,11 +186,14 @@ def load_skill_metadata(skill_dir: Path) -> Skill:
 
     Raises:
         FileNotFoundError: If the folder has no `SKILL.md`.
-        SkillParseError: If the file is invalid.
-        ValueError: If the folder and the skill have different names.
+        SkillParseError: If the file is invalid, or its folder has another name than the skill.
     """
     frontmatter, _ = parse_skill_md(skill_dir / SKILL_FILENAME)
-    validate_directory_name(skill_dir, frontmatter.name)
+    if frontmatter.name not in (skill_dir.name, skill_dir.resolve().name):
+        raise SkillParseError(
+            f"{skill_dir / SKILL_FILENAME}: the skill is named `{frontmatter.name}`, but its folder `{skill_dir.name}`; "
+            "give both the same name."
+        )
     return Skill(frontmatter=frontmatter, path=skill_dir, disclosure_level=METADATA)
 
 
@@ -262,17 +207,18 @@ def load_skill_instructions(skill: Skill) -> Skill:
     if skill.disclosure_level >= INSTRUCTIONS:
         return skill
     _, body = parse_skill_md(skill.path / SKILL_FILENAME)
-    return skill.with_disclosure_level(INSTRUCTIONS, instructions=body)
+    return skill.model_copy(update={"disclosure_level": INSTRUCTIONS, "instructions": body})
 
 
-def load_skill_resources(skill: Skill) -> Skill:
+def load_resources(skill: Skill) -> Skill:
     """Return the skill with its instructions and the names of its files, except links that lead out of its folder."""
     if skill.disclosure_level >= RESOURCES:
         return skill
     files: dict[ResourceDirName, list[str]] = {
         folder: names for folder in _FOLDERS if (names := _list_files(skill.path, folder))
     }
-    return load_skill_instructions(skill).with_disclosure_level(RESOURCES, resource_files=files)
+    update: PlainDict = {"disclosure_level": RESOURCES, "resource_files": files}
+    return load_skill_instructions(skill).model_copy(update=update)
 
 
 def read_resource(skill: Skill, name: str) -> str:
@@ -287,19 +233,6 @@ def read_resource(skill: Skill, name: str) -> str:
         SkillParseError: If it lies outside of the skill's folder, is too long, or is not text.
     """
     return _text(skill.path / name.strip().replace("\\", "/"), skill.path)
-
-
-def validate_directory_name(skill_dir: Path, skill_name: str) -> None:
-    """Check that a folder has the name of its skill.
-
-    Raises:
-        ValueError: If the names differ.
-    """
-    if skill_dir.resolve().name != skill_name and skill_dir.name != skill_name:
-        raise SkillParseError(
-            f"{skill_dir / SKILL_FILENAME}: the skill is named `{skill_name}`, but its folder `{skill_dir.name}`; "
-            "give both the same name."
-        )
 
 
 def _list_files(folder: Path, part: ResourceDirName) -> list[str]:

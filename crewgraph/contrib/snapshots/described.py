@@ -1,13 +1,11 @@
 """Serializes definitions to plain data, from which another process can recreate them."""
 
-import importlib
-import os
-import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from enum import Enum
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, cast
 from uuid import UUID
 
@@ -18,10 +16,10 @@ from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
 from crewgraph.flow.flow import Flow
 from crewgraph.llm.base import BaseLLM
-from crewgraph.redaction import is_secret_name, redact, redact_text, secret_variables
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.redaction import is_secret_name, redact
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 
-_NAME, _REF, _LOST, _PAIRS, _SECRET = "$name", "$ref", "$lost", "$pairs", "$secret"
+_NAME, _REF, _LOST, _SECRET = "$name", "$ref", "$lost", "$secret"
 _DESCRIBED: Any = (BaseModel, BaseLLM, Flow)
 _LEFT_OUT = frozenset(
     {"id", "config", "security_config", "execution_context", "entity_type", "made_manager", "is_manager_outdated"}
@@ -32,8 +30,7 @@ def describe_definition(definition: Any) -> PlainDict:
     """Describe a definition and everything it refers to as plain data.
 
     Objects that can be imported by name (classes, functions, `@tool` tools) are stored as that name. Others (a lambda, an open
-    connection) are replaced by a note. Of a secret (an `api_key`, a header, a password in a URL ...) the name of the environment
-    variable with its value is stored, or nothing but that it is missing.
+    connection) are replaced by a note, as are secrets (an `api_key`, a header, a password in a URL ...).
     """
     writer = _Writer()
     top = writer.plain(definition, type(definition).__name__, definition)
@@ -43,138 +40,13 @@ def describe_definition(definition: Any) -> PlainDict:
 def recreate_definition(plain: PlainMapping) -> Any:
     """Recreate the definition that `describe_definition` described.
 
-    Imports the modules that it names.
+    Imports the modules that it names. An `api_key` or the like is left to its class, which looks for it in the environment.
 
     Raises:
-        DefinitionError: If part of it could not be described, a name can no longer be imported, or a secret is not in the
-            environment.
+        DefinitionError: If part of it could not be described, is a secret that its class does not find, or can no longer be
+            imported.
     """
     return _Reader(plain["things"]).value(plain["top"])
-
-
-class _Writer:
-    def __init__(self) -> None:
-        self.things: list[PlainDict] = []
-        self._indices: dict[int, int] = {}
-        self._references: list[Any] = []  # keeps objects alive, so that ids stay unique
-
-    def plain(self, value: Any, where: str, shown: Any) -> Any:
-        """Describe a value; `shown` is the same without secrets."""
-        if isinstance(value, Enum):
-            return {_NAME: f"{_class_path(type(value))}.{value.name}"}
-        if isinstance(value, SecretStr):
-            return _secret_described(value.get_secret_value(), where)
-        if isinstance(value, str):
-            return value if shown == value else _secret_described(value, where)
-        if value is None or isinstance(value, (bool, int, float)):
-            return value
-        if isinstance(value, (Path, UUID, date)):
-            return str(value)
-        if isinstance(value, Mapping):
-            return self._mapping(cast("Mapping[Any, Any]", value), where, shown)
-        if isinstance(value, (list, tuple, set, frozenset)):
-            items = list(cast("list[Any]", value))
-            shown_items = cast("list[Any]", shown if isinstance(shown, (list, tuple)) else redact(items))
-            return [self.plain(item, f"{where}[{n}]", shown_items[n]) for n, item in enumerate(items)]
-        if (name := _importable_name(value)) is not None:
-            return {_NAME: name}
-        kind = value.__class__
-        if issubclass(kind, _DESCRIBED) and _loaded(_class_path(kind)) is kind:
-            return {_REF: self._thing(value, where)}
-        return {_LOST: f"`{where}` ({kind.__name__})"}
-
-    def _mapping(self, value: Mapping[Any, Any], where: str, shown: Mapping[Any, Any]) -> PlainDict:
-        items = [(key, self.plain(item, f"{where}[{key!r}]", shown[key])) for key, item in value.items()]
-        if all(isinstance(key, str) and not key.startswith("$") for key, _ in items):
-            return dict(items)
-        return {_PAIRS: [[self.plain(key, where, redact(key)), item] for key, item in items]}
-
-    def _thing(self, value: "BaseModel | BaseLLM | Flow", where: str) -> int:
-        if id(value) in self._indices:
-            return self._indices[id(value)]
-        index = self._indices[id(value)] = len(self.things)
-        self._references.append(value)
-        thing = {"class": _class_path(type(value)), "fields": dict[str, Any]()}
-        self.things.append(thing)
-        thing["fields"] = {
-            name: self.plain(item, f"{where}.{name}", redact(item, name))
-            for name, item in _constructor_arguments(value).items()
-        }
-        return index
-
-
-_VARIABLE = "$env"
-_PREFIX = re.compile(r"((bearer|basic|token|apikey) )?", re.IGNORECASE)
-_MIN_LENGTH = 6  # a shorter value of a variable is found in too many texts
-
-
-def _secret_described(value: str, where: str) -> PlainDict:
-    """Describe a secret by the environment variables that hold it; without them it is missing."""
-    parts: list[Any] = [value]
-    for text, name in _variables_in(value):
-        marked = [_marked(part, text, {_VARIABLE: name}) if isinstance(part, str) else [part] for part in parts]
-        parts = [piece for pieces in marked for piece in pieces]
-    rest = "".join(part for part in parts if isinstance(part, str))
-    is_harmless = _PREFIX.fullmatch(rest) is not None or ("://" in rest and redact_text(rest) == rest)
-    is_known = any(not isinstance(part, str) for part in parts)
-    return {_SECRET: f"`{where}`", **({"parts": parts} if is_known and is_harmless else {})}
-
-
-def _variables_in(secret: str) -> list[tuple[str, str]]:
-    """Return the values and names of the environment variables that a secret is made of, the longest first."""
-    named = dict(secret_variables(os.environ))
-    found = [
-        (value, name)
-        for name, value in os.environ.items()
-        if len(value) >= _MIN_LENGTH and value in secret and (name in named or secret.split(" ")[-1] == value)
-    ]
-    return sorted(found, key=lambda item: (-len(item[0]), item))
-
-
-def _marked(text: str, part: str, mark: PlainDict) -> list[Any]:
-    """Return a text in pieces, with a mark in the place of each occurrence of one part."""
-    pieces: list[Any] = []
-    for piece in text.split(part):
-        pieces += [piece, mark]
-    return [piece for piece in pieces[:-1] if piece != ""]
-
-
-def _constructor_arguments(value: "BaseModel | BaseLLM | Flow") -> PlainDict:
-    if isinstance(value, Flow):  # the class is the definition, and the state belongs to the run
-        return {"name": value.name} if isinstance(value.name, str) else {}
-    return _set_fields(value) if isinstance(value, BaseModel) else _llm_attributes(value)
-
-
-def _set_fields(value: BaseModel) -> dict[str, Any]:
-    """Return the fields that were set on a model."""
-    left_out: frozenset[str] = _LEFT_OUT | run_fields(type(value)) if isinstance(value, Definition) else frozenset()
-    fields = {**(value.model_extra or {})}
-    for name, field in type(value).model_fields.items():
-        item = getattr(value, name)
-        if name in left_out or field.exclude or (name not in value.model_fields_set and _equals_default(item, field)):
-            continue
-        if isinstance(item, type) and _importable_name(item) is None and not field.is_required():
-            continue  # generated from a signature, and generated again on restore
-        fields[field.alias or name] = (
-            value.template(name) if isinstance(value, TemplatedDefinition) and isinstance(item, str) else item
-        )
-    return fields
-
-
-def _equals_default(value: Any, field: Any) -> bool:
-    if field.is_required():
-        return False
-    default = field.get_default(call_default_factory=True, validated_data={})
-    return value is default or (isinstance(value, (list, dict, str, int, float, bool)) and value == default)
-
-
-def _llm_attributes(value: BaseLLM) -> dict[str, Any]:
-    """Return the public attributes of a language model."""
-    attributes = {name: item for name, item in vars(value).items() if not name.startswith("_")}
-    own_key = vars(value).get(
-        "_api_key"
-    )  # `api_key` of an `LLM`, which reads the environment's where it was given none
-    return attributes if own_key is None else {**attributes, "api_key": own_key}
 
 
 class _Reader:
@@ -195,76 +67,113 @@ class _Reader:
                 "with your program's own definition: `crew.kickoff(from_checkpoint=config)`"
             )
         if _SECRET in fields:
-            return _secret(fields)
-        if _PAIRS in fields:
-            return {self.value(key): self.value(item) for key, item in fields[_PAIRS]}
-        if _REF in fields:
-            return self._thing(fields[_REF])
-        return {key: self.value(item) for key, item in fields.items()}
-
-    def _thing(self, index: int) -> Any:
+            raise _missing_secret(fields[_SECRET])
+        if _REF not in fields:
+            return {key: self.value(item) for key, item in fields.items()}
+        index: int = fields[_REF]
         if index not in self._objects:
-            thing = self._things[index]
-            kind = _import(thing["class"])
-            fields = {
-                name: self.value(item)
-                for name, item in thing["fields"].items()
-                if not _is_left_to_the_class(name, item)
-            }
-            try:
-                self._objects[index] = _instance_of(kind, fields)
-            except ValidationError as error:
-                missing = [item[_SECRET] for name, item in thing["fields"].items() if _is_left_to_the_class(name, item)]
-                if not missing:
-                    raise
-                raise _missing_secret(" and ".join(missing)) from error
+            self._objects[index] = self._made(**self._things[index])
         return self._objects[index]
 
+    def _made(self, kind: str, fields: PlainMapping) -> Any:
+        made_of = _import(kind)
+        secrets = {
+            name: str(item[_SECRET])
+            for name, item in fields.items()
+            if is_mapping(item) and _SECRET in item and is_secret_name(name)
+        }
+        arguments = {name: self.value(item) for name, item in fields.items() if name not in secrets}
+        try:
+            return made_of(**arguments) if issubclass(made_of, BaseModel) else _with_attributes(made_of, arguments)
+        except ValidationError as error:
+            if not secrets:
+                raise
+            raise _missing_secret(" and ".join(secrets.values())) from error
 
-def _is_left_to_the_class(name: str, plain: Any) -> bool:
-    """Return whether a secret field was not stored; most classes then read a variable of their own."""
-    return isinstance(plain, dict) and _SECRET in plain and "parts" not in plain and is_secret_name(name)
+
+class _Writer:
+    def __init__(self) -> None:
+        self.things: list[PlainDict] = []
+        self._known: dict[int, tuple[int, Any]] = {}  # holds the objects, so that ids stay unique
+
+    def plain(self, value: Any, where: str, shown: Any) -> Any:
+        """Describe a value; `shown` is the same without secrets."""
+        if isinstance(value, Enum):
+            return {_NAME: f"{_class_path(type(value))}.{value.name}"}
+        if isinstance(value, SecretStr) or (isinstance(value, str) and shown != value):
+            return {_SECRET: f"`{where}`"}
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, (Path, UUID, date)):
+            return str(value)
+        if isinstance(value, (list, tuple, set, frozenset)):
+            items = list(cast("list[Any]", value))
+            shown_items = cast("list[Any]", shown if isinstance(shown, (list, tuple)) else redact(items))
+            return [self.plain(item, f"{where}[{n}]", shown_items[n]) for n, item in enumerate(items)]
+        if is_mapping(value):
+            if not any(str(key).startswith("$") for key in value):
+                return {key: self.plain(item, f"{where}[{key!r}]", shown[key]) for key, item in value.items()}
+        elif (name := _importable_name(value)) is not None:
+            return {_NAME: name}
+        elif isinstance(value, _DESCRIBED) and _importable_name(value.__class__) is not None:
+            return {_REF: self._thing(value, where)}
+        return {_LOST: f"`{where}` ({value.__class__.__name__})"}
+
+    def _thing(self, value: Any, where: str) -> int:
+        if id(value) not in self._known:
+            thing: PlainDict = {"kind": _class_path(type(value))}
+            self._known[id(value)] = len(self.things), value
+            self.things.append(thing)
+            thing["fields"] = {
+                name: self.plain(item, f"{where}.{name}", redact(item, name))
+                for name, item in _constructor_arguments(value).items()
+            }
+        return self._known[id(value)][0]
 
 
-def _secret(plain: PlainMapping) -> str:
-    parts: list[Any] = plain.get("parts") or []
-    values = [part if isinstance(part, str) else os.environ.get(part[_VARIABLE]) for part in parts]
-    if not parts:
-        raise _missing_secret(plain[_SECRET])
-    if None in values:
-        names = [part[_VARIABLE] for part in parts if not isinstance(part, str) and part[_VARIABLE] not in os.environ]
-        raise DefinitionError(
-            f"{plain[_SECRET]} is a secret, which was not stored: it was the value of the environment variable "
-            f"{', '.join(f'`{name}`' for name in names)}, which is not set. Set it and restore again."
+def _constructor_arguments(value: Any) -> PlainDict:
+    if issubclass(type(value), Flow):  # the class is the definition, and the state belongs to the run
+        return {"name": value.name} if isinstance(value.name, str) else {}
+    if not isinstance(value, BaseModel):
+        attributes = cast("PlainDict", vars(value))
+        return {name: item for name, item in attributes.items() if not name.startswith("_")}
+    left_out = _LEFT_OUT | run_fields(type(value)) if isinstance(value, Definition) else _LEFT_OUT
+    fields = {**(value.model_extra or {})}
+    for name, field in type(value).model_fields.items():
+        item = getattr(value, name)
+        if name in left_out or field.exclude or (name not in value.model_fields_set and _is_default(item, field)):
+            continue
+        if isinstance(item, type) and _importable_name(item) is None and not field.is_required():
+            continue  # generated from a signature, and generated again on restore
+        fields[field.alias or name] = (
+            value.template(name) if isinstance(value, TemplatedDefinition) and isinstance(item, str) else item
         )
-    return "".join(value for value in values if value is not None)
+    return fields
+
+
+def _is_default(value: Any, field: Any) -> bool:
+    default = field.get_default(call_default_factory=True, validated_data={})
+    return value is default or (isinstance(value, (list, dict, str, int, float)) and value == default)
 
 
 def _missing_secret(where: str) -> DefinitionError:
     return DefinitionError(
         f"{where} is a secret, which was not stored. Resume the run with your program's own definition, which has it: "
-        "`crew.kickoff(from_checkpoint=config)`. Next time take it from an environment variable, whose name is stored"
+        "`crew.kickoff(from_checkpoint=config)`"
     )
 
 
-def _instance_of(kind: type[Any], fields: dict[str, Any]) -> Any:
-    if issubclass(kind, BaseLLM):
-        return _llm(kind, fields)
-    if not issubclass(kind, Flow):
-        return kind(**fields)
-    flow = cast("Any", kind)()
-    if "name" in fields:
-        flow.name = fields["name"]
-    return flow
-
-
-def _llm(kind: type[BaseLLM], fields: dict[str, Any]) -> BaseLLM:
-    llm = (
-        kind(fields["model"]) if kind.__module__.startswith("crewgraph.") and "model" in fields else kind.__new__(kind)
-    )
+def _with_attributes(kind: Any, fields: PlainMapping) -> Any:
+    """Return a flow, or a language model, whose constructor may take anything."""
+    if issubclass(kind, Flow):
+        made = cast("Any", kind)()
+    elif kind.__module__.startswith("crewgraph.") and "model" in fields:
+        made = kind(fields["model"])
+    else:
+        made = kind.__new__(kind)
     for name, value in fields.items():
-        setattr(llm, name, value)
-    return llm
+        setattr(made, name, value)
+    return made
 
 
 def _class_path(value: Any) -> str:
@@ -274,36 +183,18 @@ def _class_path(value: Any) -> str:
 def _importable_name(value: Any) -> str | None:
     """Return the name by which an object can be imported; None if there is none."""
     for item in (value, getattr(value, "func", None)):  # a `@tool` tool has the name of its function
-        if isinstance(getattr(item, "__qualname__", None), str) and isinstance(getattr(item, "__module__", None), str):
-            name = _class_path(item)
-            if _loaded(name) is value:
+        name = f"{getattr(item, '__module__', None)}:{getattr(item, '__qualname__', None)}"
+        with suppress(ImportError, AttributeError, ValueError):
+            if resolve_name(name) is value:
                 return name
     return None
 
 
-def _loaded(name: str) -> Any:
-    module, _, path = name.partition(":")
-    value = sys.modules.get(module)
-    for part in path.split("."):
-        value = getattr(value, part, None)
-    return value
-
-
 def _import(name: str) -> Any:
-    """Import the object with a name.
-
-    Raises:
-        DefinitionError: If it cannot be imported.
-    """
-    module = name.partition(":")[0]
     try:
-        importlib.import_module(module)
-    except ImportError as error:
-        raise DefinitionError(f"`{name}` of a checkpoint cannot be imported here: {error}") from error
-    value = _loaded(name)
-    if value is None:
+        return resolve_name(name)
+    except (ImportError, AttributeError) as error:
         raise DefinitionError(
-            f"a checkpoint refers to `{name}`, which does not exist. Resume the run with the program that wrote it, or with a "
-            "definition of your own: `crew.kickoff(from_checkpoint=config)`"
-        )
-    return value
+            f"`{name}`, which a checkpoint refers to, cannot be imported here: {error}. Resume the run with the program that "
+            "wrote it, or with a definition of your own: `crew.kickoff(from_checkpoint=config)`"
+        ) from error

@@ -2,15 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 from langgraph.checkpoint.base import empty_checkpoint
-from pydantic import BaseModel, PrivateAttr, RootModel
+from pydantic import PrivateAttr, RootModel
 
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.task.binding import TaskBinding
@@ -24,12 +23,9 @@ from crewgraph.definitions.crew.crew import agents_of
 from crewgraph.events.base import BaseEvent, brief
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.checkpoint import CheckpointCompletedEvent, CheckpointPrunedEvent, CheckpointStartedEvent
-from crewgraph.events.event_record import EventRecord
-from crewgraph.events.lineage import ENDS, LINEAGE, STARTS
 from crewgraph.events.llm import LLMStreamChunkEvent
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.events.task import TaskCompletedEvent
-from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_at
 from crewgraph.schema import PlainDict, PlainMapping
@@ -50,18 +46,12 @@ def run_saver(checkpoint: CheckpointSettings | bool) -> SqliteCheckpointer:
 
 
 class RuntimeState(RootModel[list[Any]]):
-    """What runs with checkpoints, and its events so far; listeners with a third parameter get it."""
+    """What runs with checkpoints; listeners with a third parameter get it."""
 
     root: list[Any]
     """The crew, flow or agent."""
 
-    _event_record: EventRecord = PrivateAttr(default_factory=EventRecord)
     _recorder: "_Recorder | None" = PrivateAttr(default=None)
-
-    @property
-    def event_record(self) -> EventRecord:
-        """The events so far."""
-        return self._event_record
 
     def checkpoint(self, location: str) -> str:
         """Make a checkpoint.
@@ -98,7 +88,6 @@ class RuntimeState(RootModel[list[Any]]):
         return cls.from_checkpoint(config, **kwargs)
 
 
-@dataclass(kw_only=True)
 class _Recorder:
     """Makes a checkpoint for each event that a config names.
 
@@ -108,98 +97,92 @@ class _Recorder:
         saver: The checkpointer of the run.
         thread: The thread of the run.
         inputs: The inputs of the run.
-        origin: The branch, and the checkpoint that the run continues from.
-        concerns: Filters events; None accepts all.
+        tasks: The tasks of a crew's run.
+        flow_run: A flow's run.
+        concerns: Filters events.
     """
 
-    config: CheckpointConfig
-    entity: Any
-    saver: object
-    thread: str
-    inputs: PlainMapping
-    origin: tuple[str, str | None]
-    concerns: Callable[[Any, BaseEvent], bool] | None = None
-
-    def __post_init__(self) -> None:
-        self.state = RuntimeState([self.entity])
+    def __init__(
+        self,
+        config: CheckpointConfig,
+        entity: Any,
+        saver: object,
+        thread: str,
+        inputs: PlainMapping,
+        tasks: Sequence[TaskBinding] = (),
+        flow_run: FlowRun | None = None,
+        concerns: Callable[[Any, BaseEvent], bool] | None = None,
+    ) -> None:
+        self.config, self._flow_run, self._concerns = config, flow_run, concerns
+        self._tasks = {id(binding.task): binding.slug for binding in tasks}
+        self._saver = saver if isinstance(saver, SqliteCheckpointer) else None
+        file = Path((self._saver and self._saver.path) or config.runs)
+        self._address = Address(config.runs if file == off_loop(config.runs.absolute) else file, thread)
+        branch, self._parent, self._last = entity.checkpoint_origin or ("main", None, "")
+        self._fields: PlainDict = {"provider": type(config.provider).__name__, "branch": branch}
+        self._run = {
+            "entity_type": entity.entity_type,
+            "definition": describe_definition(entity),
+            "inputs": dict(inputs),
+            "branch": branch,
+            "parent": self._parent,
+        }
+        self.state = RuntimeState([entity])
         self.state._recorder = self  # pyright: ignore[reportPrivateUsage]
-        self._branch, self._parent = self.origin
         self._made = 0
         self._lock = threading.RLock()
 
-    def reached(self) -> str:
-        """Return how far the run has come; see `Address`."""
-        return ""
-
     def wants(self, event_type: type[BaseEvent], /) -> bool:
         """See `ContextListener`."""
+        return event_type is TaskCompletedEvent or self._is_trigger(event_type)
+
+    def _is_trigger(self, event_type: type[BaseEvent]) -> bool:
         kind = str(event_type.model_fields["type"].default)
-        if kind in self.config.trigger_events or kind in STARTS or kind in ENDS:
-            return True
-        return (
-            self.config.trigger_all and not issubclass(event_type, LLMStreamChunkEvent) and not _is_of_checkpoint(kind)
+        return kind in self.config.trigger_events or (
+            self.config.trigger_all
+            and not issubclass(event_type, LLMStreamChunkEvent)
+            and not kind.startswith("checkpoint_")
         )
 
     def on_event(self, source: Any, event: BaseEvent, /) -> None:
         """See `ContextListener`."""
-        if _is_of_checkpoint(event.type):
-            return
-        if source is self.entity and event.type in ("crew_kickoff_started", "lite_agent_execution_started"):
-            is_crew = isinstance(source, Crew)
-            scopes = LINEAGE.get().scopes
-            begun = scopes[-1][0] if scopes else None
-            source.checkpoint_kickoff_event_id = begun if is_crew else event.event_id
-        with self._lock:
-            self.state.event_record.add(event)
-            triggered = self.config.trigger_all or event.type in self.config.trigger_events
-            if triggered and (self.concerns is None or self.concerns(source, event)):
-                self.record(event.type)
+        if isinstance(event, TaskCompletedEvent):
+            self._last = self._tasks.get(id(event.task), self._last)
+        if self._is_trigger(type(event)) and (self._concerns is None or self._concerns(source, event)):
+            self.record(event.type)
 
     def begin(self) -> None:
         """Store what runs, so that it can continue even if it stops before its first checkpoint."""
-        database = self.saver.path if isinstance(self.saver, SqliteCheckpointer) else None
-        run = {
-            "entity_type": self.entity.entity_type,
-            "definition": describe_definition(self.entity),
-            "thread": self.thread,
-            "database": database,
-            "inputs": dict(self.inputs),
-            "branch": self._branch,
-            "parent": self._parent,
+        checkpoint: Any = {
+            **empty_checkpoint(),
+            "channel_values": {"run": {**self._run, "thread": self._address.thread}},
+            "channel_versions": {"run": "1"},
         }
-        checkpoint: Any = {**empty_checkpoint(), "channel_values": {"run": run}, "channel_versions": {"run": "1"}}
-        place: Any = {"configurable": {"thread_id": self.thread, "checkpoint_ns": DEFINITION}}
+        place: Any = {"configurable": {"thread_id": self._address.thread, "checkpoint_ns": DEFINITION}}
         metadata: Any = {"source": "input", "step": -1, "parents": {}, DEFINITION: True}
-        off_loop(checkpointer_at(self.config.runs).put, place, checkpoint, metadata, {"run": "1"})
+        off_loop(checkpointer_at(self._address.file).put, place, checkpoint, metadata, {"run": "1"})
 
     def record(self, trigger: str | None) -> str:
         """Make a checkpoint and return its address."""
-        start, reached = time.perf_counter(), self.reached()
-        fields: PlainDict = {
-            "provider": type(self.config.provider).__name__,
-            "trigger": trigger,
-            "branch": self._branch,
-            "parent_id": self._parent,
-        }
-        crewai_event_bus.emit(self.config, CheckpointStartedEvent(location=self.config.location, **fields))
-        address = str(Address(self.config.runs, self.thread, reached))
-        self._made, self._parent = self._made + 1, address
-        duration_ms = (time.perf_counter() - start) * 1000
-        completed = CheckpointCompletedEvent(location=address, checkpoint_id=address, duration_ms=duration_ms, **fields)
-        crewai_event_bus.emit(self.config, completed)
-        kept = self.config.max_checkpoints
-        if kept is not None and 0 < kept < self._made and isinstance(self.saver, SqliteCheckpointer):
-            self.saver.prune([self.thread], count=kept, shrink=False)
-            fields["parent_id"] = address
-            pruned = CheckpointPrunedEvent(
-                location=self.config.location, removed_count=1, max_checkpoints=kept, **fields
+        with self._lock:
+            start, location = time.perf_counter(), self.config.location
+            fields: PlainDict = {**self._fields, "trigger": trigger, "parent_id": self._parent}
+            crewai_event_bus.emit(self.config, CheckpointStartedEvent(location=location, **fields))
+            executed = None if self._flow_run is None else str(sum(self._flow_run.completed.values()))
+            address = str(self._address._replace(reached=executed or self._last))
+            self._made, self._parent = self._made + 1, address
+            duration_ms = (time.perf_counter() - start) * 1000
+            completed = CheckpointCompletedEvent(
+                location=address, checkpoint_id=address, duration_ms=duration_ms, **fields
             )
-            crewai_event_bus.emit(self.config, pruned)
-        return address
-
-
-def _is_of_checkpoint(kind: str) -> bool:
-    return kind.startswith("checkpoint_")
+            crewai_event_bus.emit(self.config, completed)
+            kept = self.config.max_checkpoints
+            if kept is not None and 0 < kept < self._made and self._saver is not None:
+                self._saver.prune([str(self._address.thread)], count=kept, shrink=False)
+                fields["parent_id"] = address
+                pruned = CheckpointPrunedEvent(location=location, removed_count=1, max_checkpoints=kept, **fields)
+                crewai_event_bus.emit(self.config, pruned)
+            return address
 
 
 class Recording:
@@ -219,63 +202,19 @@ class Recording:
         give_back(self._token)
 
 
-@dataclass(kw_only=True)
-class _CrewRecorder(_Recorder):
-    tasks: Mapping[int, str]
-    """The channel of each task, by the id of the object."""
-
-    last: str
-    """The channel of the task that completed last."""
-
-    def reached(self) -> str:
-        return self.last
-
-    def on_event(self, source: Any, event: BaseEvent, /) -> None:
-        if isinstance(event, TaskCompletedEvent):
-            self.last = self.tasks.get(id(event.task), self.last)
-        super().on_event(source, event)
-
-
-class CrewRecording(Recording):
-    """Makes checkpoints of a crew's run, for the crew or its agents."""
-
-    def __init__(
-        self,
-        crew: Crew,
-        place: RunPlace,
-        tasks: Sequence[TaskBinding],
-        inputs: PlainMapping,
-        origin: SnapshotOrigin | None,
-    ) -> None:
-        branch, parent, last = origin or ("main", None, "")
-        run = partial(
-            _CrewRecorder,
-            entity=crew,
-            saver=place.checkpointer,
-            thread=str(place.shown_thread),
-            inputs=inputs,
-            origin=(branch, parent),
-            tasks={id(binding.task): binding.slug for binding in tasks},
-            last=last,
-        )
-        super().__init__([] if place.checkpointer is False else list(_crew_recorders(crew, run)))
-        if self._recorders:
-            crew.checkpoint_inputs, crew.checkpoint_train = dict(inputs), crew.training
-
-
-def _crew_recorders(crew: Crew, run: Callable[..., _Recorder]) -> Generator[_Recorder]:
+def record_crew(crew: Crew, place: RunPlace, tasks: Sequence[TaskBinding], inputs: PlainMapping) -> Recording:
+    """Return what makes the checkpoints of a crew's run, for the crew or its agents."""
+    if place.checkpointer is False:
+        return Recording([])
+    recorder = partial(
+        _Recorder, entity=crew, saver=place.checkpointer, thread=str(place.shown_thread), inputs=inputs, tasks=tasks
+    )
     agents = agents_of(crew)
     if (config := config_of(crew.checkpoint)) is not None:
         excluded = [agent for agent in agents if agent.checkpoint is False]
-        yield run(config=config, concerns=partial(_is_of_others, excluded))
-        return
-    for agent in agents:
-        if (agent_config := config_of(agent.checkpoint)) is not None:
-            yield run(config=agent_config, concerns=partial(_is_of, [agent]))
-
-
-def _is_of_others(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEvent) -> bool:
-    return not _is_of(agents, source, event)
+        return Recording([recorder(config, concerns=lambda source, event: not _is_of(excluded, source, event))])
+    configs = [(agent, config) for agent in agents if (config := config_of(agent.checkpoint)) is not None]
+    return Recording([recorder(config, concerns=partial(_is_of, [agent])) for agent, config in configs])
 
 
 def _is_of(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEvent) -> bool:
@@ -283,77 +222,28 @@ def _is_of(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEve
     return any(source is agent or event.agent_id == str(agent.id) or owner is agent for agent in agents)
 
 
-@dataclass(kw_only=True)
-class _FlowRecorder(_Recorder):
-    run: FlowRun
-
-    def reached(self) -> str:
-        run, flow = self.run, self.run.flow
-        flow.checkpoint_completed_methods, flow.checkpoint_method_counts = set(run.completed), dict(run.completed)
-        flow.checkpoint_state = _shown_state(run.state)
-        return str(sum(run.completed.values()))
-
-
-class FlowRecording(Recording):
-    """Makes checkpoints of a flow's run."""
-
-    def __init__(self, run: FlowRun, saver: object) -> None:
-        flow, config = run.flow, config_of(run.flow.checkpoint)
-        recorders: list[_Recorder] = []
-        if config is not None:
-            recorders = [
-                _FlowRecorder(
-                    config=config,
-                    entity=flow,
-                    saver=saver,
-                    thread=str(run.thread_id),
-                    inputs=brief(run.inputs),
-                    origin=flow.checkpoint_origin or ("main", None),
-                    run=run,
-                )
-            ]
-        super().__init__(recorders)
-
-
-def _shown_state(state: Any) -> dict[str, object]:
-    """Return a state as plain data for inspection; the stored run holds the full state."""
-    return state.model_dump(mode="json") if isinstance(state, BaseModel) else brief(dict(state or {}))
-
-
-@dataclass(frozen=True)
-class KickoffPoint:
-    """The point from which an agent's kickoff continues."""
-
-    thread_id: str | None
-    """The kickoff's thread; None for a new one."""
-
-    database: str | None
-    branch: str
-    parent_id: str | None
+def record_flow(run: FlowRun, saver: object) -> Recording:
+    """Return what makes the checkpoints of a flow's run."""
+    config = config_of(run.flow.checkpoint)
+    if config is None:
+        return Recording([])
+    return Recording([_Recorder(config, run.flow, saver, str(run.thread_id), brief(run.inputs), flow_run=run)])
 
 
 def agent_kickoff(
-    agent: BaseAgentDefinition, start: KickoffPoint | None, inputs: PlainMapping
+    agent: BaseAgentDefinition, start: Address | None, inputs: PlainMapping
 ) -> tuple[RunPlace | None, Recording | None]:
     """Return where a standalone kickoff is stored and what makes its checkpoints; None for either that is not configured.
 
     Args:
         agent: The agent.
-        start: The point to continue from; None for a new kickoff.
+        start: The run to continue, or with no thread the database for a new one; None for a new kickoff.
         inputs: The inputs of the kickoff.
     """
-    config, point = config_of(agent.checkpoint), start or KickoffPoint(None, None, "main", None)
-    if point.database is not None and Path(point.database).is_file():
-        saver = checkpointer_at(Path(point.database))
-    elif config is not None:
-        saver = checkpointer_at(config.runs)
-    else:
+    config = config_of(agent.checkpoint)
+    file = start.file if start is not None else None if config is None else config.runs
+    if file is None:
         return None, None
-    thread = point.thread_id or str(uuid4())
+    saver, thread = checkpointer_at(file), (start and start.thread) or str(uuid4())
     place = RunPlace(checkpointer=saver, thread_id=thread, detached=True)
-    if config is None:
-        return place, None
-    origin = (point.branch, point.parent_id)
-    return place, Recording(
-        [_Recorder(config=config, entity=agent, saver=saver, thread=thread, inputs=inputs, origin=origin)]
-    )
+    return place, None if config is None else Recording([_Recorder(config, agent, saver, thread, inputs)])

@@ -1,22 +1,18 @@
-"""Restores crews, flows and agents from checkpoints."""
+"""Restores crews, flows and agents from checkpoints: their next kickoff resumes the run, or forks it."""
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from itertools import takewhile
 from typing import Any, Literal, cast
 from uuid import uuid4
 
 from crewgraph.compiler.crew.inputs import plain_inputs
-from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import Address, as_config
 from crewgraph.contrib.snapshots.described import recreate_definition
-from crewgraph.contrib.snapshots.recording import DEFINITION, KickoffPoint
-from crewgraph.core.current import RunResources
-from crewgraph.core.operations import Program, Saving, drive
+from crewgraph.contrib.snapshots.recording import DEFINITION
+from crewgraph.core.operations import Program, drive
 from crewgraph.crew import Crew
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.run_options import RunOptions
@@ -31,15 +27,13 @@ from crewgraph.events.checkpoint import (
     CheckpointRestoreStartedEvent,
 )
 from crewgraph.flow.flow import Flow
-from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
-from crewgraph.runtime.crew.results import check_stored
+from crewgraph.runtime.crew.graphs import graph_of
+from crewgraph.runtime.crew.kickoff import kickoff_program, resume_program, validate_inputs
 from crewgraph.runtime.flow.kickoff import resume_flow_program
-from crewgraph.runtime.run_target import own_place, own_saver
-from crewgraph.runtime.runs.crew_fork import ForkRequest, ForkStart
+from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 from crewgraph.runtime.runs.flow_history import flow_steps, fork_program
-from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.storage import checkpointer_at, checkpointer_for
-from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
+from crewgraph.runtime.runs.stored_run import read_stored_run
 from crewgraph.runtime.streaming.crew import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping
 
@@ -63,18 +57,8 @@ class _Point:
         return self.run["thread"]
 
     @property
-    def reached(self) -> str | None:
-        return self.address.reached
-
-    @property
     def name(self) -> str:
         return str(self.address._replace(thread=self.thread))
-
-    @property
-    def saver(self) -> Any:
-        """The checkpointer of the run; None if its file is gone, or it has none."""
-        file = self.run["database"]
-        return checkpointer_at(Path(file)) if file is not None and Path(file).is_file() else None
 
 
 def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | None = None) -> Any:
@@ -87,12 +71,14 @@ def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | No
     """
     entity, point = _entity_and_point(config, None if kind is None else _kind_of(kind), kind)
     if branch is not None:
-        point = _forked(entity, point, branch)
-    if point.run["entity_type"] == "crew":
-        entity.checkpoint_inputs = dict(point.run["inputs"])
+        name = branch or f"fork/{point.thread}_{uuid4().hex[:6]}"
+        fields: PlainDict = {"branch": name, "parent_branch": point.branch, "parent_checkpoint_id": point.name}
+        crewai_event_bus.emit(entity, CheckpointForkStartedEvent(**fields))
+        crewai_event_bus.emit(entity, CheckpointForkCompletedEvent(**fields))
+        point = replace(point, branch=name, forks=True)
     _start_next(entity, point)
     if point.run["entity_type"] == "flow":
-        _show_progress(entity, point)
+        _show_state(entity, point)
     return entity
 
 
@@ -114,26 +100,21 @@ def _entity_and_point(config: CheckpointSettings, entity_type: _Kind | None, kin
         StorageError: If its file cannot be read.
     """
     start, settings = time.perf_counter(), as_config(config)
-    name = type(settings.provider).__name__
     location = settings.location if settings.restore_from is None else str(settings.restore_from)
-    crewai_event_bus.emit(settings, CheckpointRestoreStartedEvent(location=location, provider=name))
+    fields: PlainDict = {"location": location, "provider": type(settings.provider).__name__}
+    crewai_event_bus.emit(settings, CheckpointRestoreStartedEvent(**fields))
     try:
         point = _point_at(settings.resolve(), entity_type)
-        wanted = entity_type is None or kind is not None
-        entity = (
-            kind()
-            if entity_type == "flow" and kind
-            else recreate_definition(point.run["definition"])
-            if wanted
-            else None
-        )
+        if entity_type == "flow" and kind:
+            entity = kind()
+        else:
+            is_wanted = entity_type is None or kind is not None
+            entity = recreate_definition(point.run["definition"]) if is_wanted else None
     except (OSError, ValueError, StorageError) as error:
-        failed = CheckpointRestoreFailedEvent(location=location, provider=name, error=str(error))
-        crewai_event_bus.emit(settings, failed)
+        crewai_event_bus.emit(settings, CheckpointRestoreFailedEvent(**fields, error=str(error)))
         raise
     completed = CheckpointRestoreCompletedEvent(
-        location=location,
-        provider=name,
+        **fields,
         checkpoint_id=point.name,
         branch=point.branch,
         parent_id=point.run["parent"],
@@ -159,108 +140,51 @@ def _point_at(address: Address, entity_type: _Kind | None) -> _Point:
     return _Point(address, run, run["branch"])
 
 
-def _forked(entity: object, point: _Point, branch: str) -> _Point:
-    name = branch or f"fork/{point.thread}_{uuid4().hex[:6]}"
-    fields: dict[str, Any] = {"branch": name, "parent_branch": point.branch, "parent_checkpoint_id": point.name}
-    crewai_event_bus.emit(entity, CheckpointForkStartedEvent(**fields))
-    crewai_event_bus.emit(entity, CheckpointForkCompletedEvent(**fields))
-    return _Point(point.address, point.run, name, forks=True)
-
-
 def _start_next(entity: Any, point: _Point) -> None:
     """Make the next kickoff continue from a point."""
+    origin = (point.branch, point.name, "")
     if isinstance(entity, Crew):
-        entity.start_next_with(partial(_continued_crew, point))
+        entity.start_next_with(partial(_continued_crew, point), origin)
     elif isinstance(entity, Flow):
         flow = cast("Flow[Any]", entity)
-        if own_saver(flow) is None and (saver := point.saver) is not None:
-            flow.checkpointer = saver
-        flow.checkpoint_origin = (point.branch, point.name)
-        flow.start_next_with(partial(_continued_flow, point))
+        if flow.checkpointer is None:
+            flow.checkpointer = checkpointer_at(point.address.file)
+        flow.start_next_with(partial(_continued_flow, point), origin)
     else:
-        thread = None if point.forks else point.thread
-        entity.start_next_with(KickoffPoint(thread, point.run["database"], point.branch, point.name))
+        entity.start_next_with(point.address._replace(thread=None if point.forks else point.thread), origin)
 
 
 def _continued_crew(
     point: _Point, crew: Crew, inputs: PlainMapping | None, options: RunOptions, audience: CrewAudience | None
 ) -> Program[CrewOutput]:
-    with closing(RunResources()) as opened:
-        saver = options.checkpointer if options.checkpointer is not None else own_saver(crew)
-        source = point.saver
-        saver = checkpointer_for(source if saver is None else saver)
-        past = yield from _past(saver if source is None else source, point)
-        stored = _stored_at(past, point.reached)
-        known: PlainMapping = stored.inputs if stored is not None else point.run["inputs"]
-        merged = {**known, **plain_inputs(validate_inputs(inputs or {}))}
-        last = next(reversed(stored.outputs), "") if stored is not None else ""
-
-        def run_in(thread: str | None) -> CrewRun:
-            return CrewRun(crew, own_place(crew, thread, saver), "task", opened)
-
-        def begun(run: CrewRun) -> CrewRun:
-            run.origin = (point.branch, point.name, last)
-            if audience is not None:
-                audience.start(crew.name, run.place.shown_thread, merged, run.tasks, run.planning)
-            return run
-
-        is_latest = stored is None or {*past[-1].finished} <= {*stored.outputs}
-        if options.thread_id is None and not point.forks and merged == known and is_latest and saver:
-            run = run_in(point.thread)
-            yield from run.claim_thread()
-            state = yield Saving(run.graph, "get_state", run.config)
-            if state.created_at is not None:
-                run = begun(run.with_stored_granularity(state.metadata))
-                check_stored(run.steps, state.values, point.thread)
-                return (yield from run.execute(None, merged))
-        run = begun(run_in(options.thread_id))
-        if stored is None or not stored.outputs:
-            run.check_inputs(merged, 0)
-            return (yield from run.execute({INPUTS: merged}, merged))
-        return (yield from _branched(run, stored, merged))
-
-
-def _past(saver: object, point: _Point) -> Program[Sequence[StoredCrewRun]]:
+    given = plain_inputs(validate_inputs(inputs or {}))
+    saver = checkpointer_for(options.checkpointer, crew.checkpointer, checkpointer_at(point.address.file))
     try:
-        return (yield from read_past(saver, point.thread)) if saver else ()
-    except UnknownRun:
-        if saver is not point.saver:
-            raise
-        return ()  # it stopped before its first step
-
-
-def _stored_at(past: Sequence[StoredCrewRun], reached: str | None) -> StoredCrewRun | None:
-    """Return the run as of the checkpoint after which a task had completed; the latest if none is named, or it is not stored."""
-    if not past:
-        return None
-    if reached == "":
-        return past[0]
-    return next((run for run in past if reached in run.outputs), past[-1])
-
-
-def _branched(run: CrewRun, stored: StoredCrewRun, inputs: PlainDict) -> Program[CrewOutput]:
-    """Begin a new run with the outputs of a stored one."""
-    # What tasks that were running then wrote is not of this point.
-    stored = StoredCrewRun(stored.checkpoint._replace(pending_writes=[]))
-    last, done = run.tasks[-1], stored.outputs
-    pending = [number for number, binding in enumerate(run.tasks) if binding.slug not in done]
+        stored = yield from read_stored_run(saver, point.thread, crew=crew)
+    except UnknownRun:  # it stopped before its first step
+        options = replace(options, checkpointer=saver)
+        return (yield from kickoff_program(crew, {**point.run["inputs"], **given}, options, audience))
+    compiled, reached = graph_of(crew, saver), point.address.reached
+    names = [binding.slug for binding in compiled.tasks]
+    count = 0 if reached == "" else names.index(reached) + 1 if reached in names else len(names)
+    done = [*takewhile(stored.finished.__contains__, names[:count])]
+    crew.start_next_with(None, (point.branch, point.name, done[-1] if done else ""))
+    merged = {**stored.inputs, **given}
+    resumes = options.thread_id is None and not point.forks and merged == stored.inputs
+    resumes = resumes and {*stored.finished} <= {*names[:count]}
+    thread = point.thread if resumes else options.thread_id or str(uuid4())
+    if audience is not None:
+        audience.start(crew.name, thread, merged, compiled.tasks, compiled.planning)
+    if resumes:
+        return (yield from resume_program(crew, thread, saver))
+    outputs, first = None, len(done)
+    if first == len(names):  # there is nothing left to do
+        first, last = first - 1, compiled.tasks[-1]
+        outputs = {last.slug: TaskOutput.from_plain(stored.finished[last.slug], last.task.output_pydantic)}
     fork = ForkRequest(
-        point=pending[0] if pending else len(run.tasks) - 1,
-        of=stored.thread_id,
-        outputs=None if pending else {last.slug: TaskOutput.from_plain(done[last.slug], last.task.output_pydantic)},
-        inputs=inputs,
-        thread_id=run.place.thread_id,
-        checkpointer=run.place.checkpointer,
+        point=names[first], of=point.thread, outputs=outputs, inputs=given, thread_id=thread, checkpointer=saver
     )
-    start = ForkStart(run.tasks, stored, fork, inputs)
-    run.check_inputs(inputs, len(start.outputs))
-    if not start.outputs:
-        return (yield from run.execute({INPUTS: inputs}, inputs))
-    config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: stored.thread_id}}
-    yield Saving(run.graph, "bulk_update_state", config, [start.updates()])
-    for binding, output in zip(run.tasks, start.outputs, strict=False):
-        binding.task.output = output
-    return (yield from run.execute(None, inputs))
+    return (yield from crew_fork_program(crew, fork))
 
 
 def _continued_flow(point: _Point, flow: "Flow[Any]", inputs: Mapping[str, object]) -> Program[Any]:
@@ -278,9 +202,9 @@ def _continued_flow(point: _Point, flow: "Flow[Any]", inputs: Mapping[str, objec
 
 def _steps_up_to(steps: Sequence[Any], point: _Point) -> Sequence[Any]:
     """Return the steps of a flow's run up to a point."""
-    if point.reached is None:
+    if point.address.reached is None:
         return steps
-    executions, most = 0, int(point.reached)
+    executions, most = 0, int(point.address.reached)
     for count, step in enumerate(steps):
         executions += len(step.methods)
         if executions > most:
@@ -288,12 +212,10 @@ def _steps_up_to(steps: Sequence[Any], point: _Point) -> Sequence[Any]:
     return steps
 
 
-def _show_progress(flow: "Flow[Any]", point: _Point) -> None:
+def _show_state(flow: "Flow[Any]", point: _Point) -> None:
     try:
         done = _steps_up_to(drive(flow_steps(flow, point.thread)), point)
     except UnknownRun:
         return
-    counts = Counter(method for step in done for method in step.methods)
-    flow.checkpoint_completed_methods, flow.checkpoint_method_counts = {*counts}, dict(counts)
     if done:
         flow.take_state(flow.restored_state(done[-1].state))

@@ -23,22 +23,8 @@ class FlowCheckpoints(NextRun):
     execution_context: Any = None
     """Has no effect: a run executes where it is kicked off."""
 
-    checkpoint_completed_methods: set[str] | None = None
-    """The methods that had completed at the last checkpoint."""
-
-    checkpoint_method_outputs: list[Any] | None = None
-    """The return values of these methods: dicts of `method` and `output`."""
-
-    checkpoint_method_counts: dict[str, int] | None = None
-    """The number of executions by method."""
-
-    checkpoint_state: dict[str, Any] | None = None
-    """The state at the last checkpoint."""
-
-    checkpoint_origin: tuple[str, str | None] | None = None
-    """The branch of the checkpoints, and the checkpoint that the next one follows."""
-
     _next_start: object = None
+    _checkpoint_origin: tuple[str, str | None, str] | None = None
 
     def _init_checkpoint(self, checkpoint: CheckpointSettings | bool | None) -> None:
         if checkpoint is not None:

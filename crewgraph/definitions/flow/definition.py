@@ -127,22 +127,6 @@ class FlowTopology:
         """Return this definition with the state saved after every method."""
         return replace(self, persistence=persistence, verbose=verbose, derived=DerivedCache())
 
-    def to_plain(self) -> dict[str, Any]:
-        """Return the definition as plain data."""
-        return {
-            "name": self.name,
-            "methods": {
-                name: {
-                    "start": method.is_start,
-                    "router": method.is_router,
-                    "listens_to": plain_condition(method.trigger),
-                    "again_at": plain_condition(method.condition),
-                    "labels": sorted(method.labels),
-                }
-                for name, method in self.methods.items()
-            },
-        }
-
     def _find_faults(self) -> Iterator[str]:
         for name, written in self.unfinished.items():
             yield f"method `{name}` of flow `{self.name}` is decorated without brackets. Write `{written}`."

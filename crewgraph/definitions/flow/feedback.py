@@ -1,7 +1,7 @@
 """Human input in flows: feedback on the output of methods, questions from inside methods, and the providers that ask."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar, runtime_checkable
 
@@ -179,11 +179,15 @@ class Question:
     default_outcome: str | None = field(default=None, compare=False)
     """The outcome of an empty answer."""
 
+    @property
+    def context(self) -> PendingFeedbackContext:
+        """The question in the form of CrewAI."""
+        names = ("flow_id", "flow_class", "method_name", "method_output", "message", "emit", "default_outcome")
+        return PendingFeedbackContext(**{name: getattr(self, name) for name in names}, metadata=dict(self.metadata))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the question as plain data, as a `PendingFeedbackContext` has it."""
-        names = ("flow_id", "flow_class", "method_name", "method_output", "message", "emit", "default_outcome")
-        context = PendingFeedbackContext(**{name: getattr(self, name) for name in names}, metadata=dict(self.metadata))
-        return context.to_dict()
+        return self.context.to_dict()
 
     @property
     def method_name(self) -> str:
@@ -233,17 +237,8 @@ class PendingFlow:
     @property
     def context(self) -> PendingFeedbackContext:
         """The first question as a `PendingFeedbackContext`, as in CrewAI."""
-        question = self.questions[0]
-        return PendingFeedbackContext(
-            flow_id=self.flow_id,
-            flow_class=self.flow,
-            method_name=question.method,
-            method_output=question.output,
-            message=question.message,
-            emit=question.emit,
-            default_outcome=question.default_outcome,
-            metadata=dict(question.metadata),
-        )
+        context = self.questions[0].context
+        return replace(context, flow_id=self.flow_id, flow_class=context.flow_class or self.flow)
 
     @property
     def callback_info(self) -> dict[str, Any]:

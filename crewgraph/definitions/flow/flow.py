@@ -240,7 +240,7 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     @classmethod
     def stored_classes(cls) -> tuple[type[Any], ...]:
         """Return the classes of values in checkpoints that the code of the class does not name."""
-        return extension("conversations").stored_classes if cls.conversational else ()
+        return extension("conversations").STORED_CLASSES if cls.conversational else ()
 
     @classmethod
     def topology(cls) -> FlowTopology:
@@ -353,18 +353,6 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     def take_state(self, state: Any) -> None:
         """Set the state of the object."""
         self._state = state
-
-    def reload(self, execution_data: Mapping[str, Any]) -> None:
-        """Set the state from CrewAI's record of an earlier run; the next kickoff starts with it, from the beginning.
-
-        Args:
-            execution_data: The record: `id`, and `execution_methods` with the `final_state` of each.
-        """
-        states: list[dict[str, object]] = [
-            method.get("final_state") or {} for method in execution_data.get("execution_methods", ())
-        ]
-        last = [state for state in states if state][-1:]
-        self.take_state(self.restored_state({**(last[0] if last else {}), "id": execution_data["id"]}))
 
     def take_resumed_id(self) -> str | None:
         """Return the id of the run that the next kickoff continues, and clear it; None if there is none.

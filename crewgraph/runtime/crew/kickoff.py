@@ -10,15 +10,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import StateSnapshot
 
-from crewgraph.compiler.agent.binding import check_external_resources
+from crewgraph.compiler.agent.binding import check_external_resources, check_memories
 from crewgraph.compiler.agent.knowledge import load_knowledge
-from crewgraph.compiler.agent.memory_calls import check_memories
+from crewgraph.compiler.agent.runner import check_ready
 from crewgraph.compiler.crew.graph import check_continues
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.running import Parked
-from crewgraph.compiler.preflight import check_coworkers, check_ready
+from crewgraph.compiler.preflight import check_coworkers
 from crewgraph.compiler.surroundings import AROUND, RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.claims import ThreadClaim
@@ -58,7 +58,6 @@ from crewgraph.runtime.execution import (
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
-    SnapshotOrigin,
     callback_arguments,
     crew_observers,
     observed,
@@ -298,7 +297,6 @@ class CrewRun:
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
-        self.origin: SnapshotOrigin | None = None
         self.is_fork = False
         self._claim: ThreadClaim | None = None
         self._completed: CrewOutput | None = None
@@ -339,7 +337,6 @@ class CrewRun:
         if granularity == self.granularity:
             return self
         run = CrewRun(self.crew, self.place, granularity, self.resources)
-        run.origin = self.origin
         run._hold(self._claim)
         return run
 
@@ -387,7 +384,7 @@ class CrewRun:
             if agent.crew is not crew:
                 agent.crew = crew
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
-        observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin) if self.needs.observers else ()
+        observers = crew_observers(crew, self.place, self.tasks, inputs) if self.needs.observers else ()
         from crewgraph.definitions.crew.pending import PendingCrew
 
         with running(), observed(observers) if observers else nullcontext():

@@ -121,15 +121,23 @@ def run_or_resume_flow(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> 
 def _run_or_resume(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Program[Any]:
     if not flow_id:
         raise RunError("`run_or_resume` needs a `flow_id`, the name that the run is stored under")
+    graph, run = _stored_run(flow, {**inputs, "id": flow_id})
+    return (yield from claimed_run(graph, run, flow_id, lambda: _begin_or_resume(graph, run, flow_id)))
+
+
+def _stored_run(flow: "FlowDefinition", inputs: Inputs | None = None) -> tuple[FlowGraph, FlowRun]:
+    """Return the graph of a flow on its checkpointer, and a run of it.
+
+    Raises:
+        RunError: its runs are not stored.
+    """
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
         raise RunError(
             f"flow `{flow.flow_name}` does not store its runs (`checkpointer=False`), so none can be resumed"
         )
     graph = compile_flow(flow, checkpointer=saver)
-    inputs = {**inputs, "id": flow_id}
-    run = FlowRun(flow, graph.plan, None, inputs, stored=True)
-    return (yield from claimed_run(run, saver, flow_id, lambda: _begin_or_resume(graph, run, flow_id)))
+    return graph, FlowRun(flow, graph.plan, None, inputs or {}, stored=True)
 
 
 def _begin_or_resume(graph: FlowGraph, run: FlowRun, flow_id: str) -> Program[Any]:
@@ -221,10 +229,8 @@ def _saver(flow: "FlowDefinition") -> object:
 
 def load_flow_state(flow: "FlowDefinition", flow_id: str) -> bool:
     """Load the state stored under an id into the flow; see `Flow._load_state`."""
-    saver = checkpointer_for(own_saver(flow))
-    if saver is not None:
-        graph = compile_flow(flow, checkpointer=saver)
-        run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    if checkpointer_for(own_saver(flow)) is not None:
+        graph, run = _stored_run(flow)
         values = drive(stored_values(graph, run, flow_id))
         if "progress" in values:
             run.read({**values, **(_saved_values(values) or {})})
@@ -247,19 +253,20 @@ def _start_or_resume(flow: "FlowDefinition", inputs: Inputs) -> Program[object]:
     graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
     if "id" in inputs and (saver is not None or backends_of(flow)):
-        return (yield from claimed_run(run, saver, str(inputs["id"]), lambda: _resume_or_begin(graph, run, inputs)))
+        return (yield from claimed_run(graph, run, str(inputs["id"]), lambda: _resume_or_begin(graph, run, inputs)))
     return (yield from execute_flow(graph, run, inputs, None))
 
 
-def claimed_run(run: FlowRun, saver: Any, thread_id: str, program: Callable[[], Program[_T]]) -> Program[_T]:
+def claimed_run(graph: FlowGraph, run: FlowRun, thread_id: str, program: Callable[[], Program[_T]]) -> Program[_T]:
     """Run a program with the claim on the run's thread, unless the run has it already.
 
     Raises:
         RunError: not every database can hold the thread's id.
     """
-    if saver:
+    saver = cast("Any", graph.checkpointer) if run.stored else None
+    if saver is not None:
         storable_id(thread_id, "flow")
-    keeper = claim_keeper(saver) if saver else None
+    keeper = None if saver is None else claim_keeper(saver)
 
     def claimed(claim: ThreadClaim | None) -> Program[_T]:
         run.claim = claim
@@ -361,15 +368,9 @@ def resume_flow_program(
         feedback: the answers; None continues without any.
         claim: the claim on the thread, if the caller holds it.
     """
-    saver = checkpointer_for(own_saver(flow))
-    if saver is None:
-        raise RunError(
-            f"flow `{flow.flow_name}` does not store its runs (`checkpointer=False`), so none can be resumed"
-        )
-    graph = compile_flow(flow, checkpointer=saver)
-    run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    graph, run = _stored_run(flow)
     run.claim = claim
-    return (yield from claimed_run(run, saver, flow_id, lambda: _resume(graph, run, flow_id, feedback)))
+    return (yield from claimed_run(graph, run, flow_id, lambda: _resume(graph, run, flow_id, feedback)))
 
 
 def _resume(graph: FlowGraph, run: FlowRun, flow_id: str, feedback: object) -> Program[Any]:
@@ -398,8 +399,7 @@ def stored_flow_result(flow: "FlowDefinition", flow_id: str) -> Program[Any]:
     Raises:
         UnknownRun: there is no such run.
     """
-    graph = compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
-    run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    graph, run = _stored_run(flow)
     values = yield from stored_values(graph, run, flow_id)
     if not values:
         raise unknown_run(flow, flow_id)
@@ -512,7 +512,7 @@ def execute_flow(
         value = graph.initial_values(run, cast("Inputs", value))
         thread_id = thread_id or run.flow_id
     program = partial(_execute, graph, run, value, thread_id, checkpoint, is_resumed=is_resumed)
-    return (yield from claimed_run(run, graph.checkpointer if run.stored else None, str(thread_id), program))
+    return (yield from claimed_run(graph, run, str(thread_id), program))
 
 
 def _execute(
@@ -618,13 +618,11 @@ def waiting_flow_runs(flow: "FlowDefinition", flow_id: str) -> PendingFlow:
     Raises:
         DefinitionError: the run is not pending.
     """
-    saver = checkpointer_for(own_saver(flow))
     storable_id(flow_id, "flow")
     # An explicit backend knows whether the question was answered elsewhere.
     is_answered = _keeps_questions(flow.persistence) and call(flow.persistence.load_pending_feedback, flow_id) is None
-    if saver is not None and not is_answered:
-        graph = compile_flow(flow, checkpointer=saver)
-        run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    if checkpointer_for(own_saver(flow)) is not None and not is_answered:
+        graph, run = _stored_run(flow)
         values = drive(stored_values(graph, run, flow_id))
         if values.get("parked"):
             run.read(values)

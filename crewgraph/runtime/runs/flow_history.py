@@ -75,7 +75,7 @@ def fork_program(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str
     """
     graph = _graph(flow)
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    return (yield from claimed_run(run, graph.checkpointer, step.flow_id, lambda: _forked_run(graph, run, step, state)))
+    return (yield from claimed_run(graph, run, step.flow_id, lambda: _forked_run(graph, run, step, state)))
 
 
 def _forked_run(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:

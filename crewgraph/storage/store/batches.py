@@ -1,11 +1,10 @@
 """Executing a batch of store operations, with one body for sync and async.
 
 `BatchRunner.run` is a generator that yields an `EmbeddingRequest` when it needs vectors; no transaction is open meanwhile.
-`StoreEmbedder` is what a store embeds with, and `search_ranked` finds the entries of the nearest vectors.
+`StoreEmbedder` is what a store embeds with.
 """
 
 import json
-import math
 import os
 import sqlite3
 import time
@@ -26,14 +25,12 @@ from crewgraph.storage.store.entries import (
     StoredEntry,
     get_entry,
     list_namespaces,
-    load_matching,
-    matching_ids,
     refresh_ttl,
     search_newest,
     texts_to_embed,
     write_entry,
 )
-from crewgraph.storage.store.search_space import ReadSnapshot, SearchSpace
+from crewgraph.storage.store.search_space import SearchSpace
 from crewgraph.storage.store.vectors import (
     UnembeddedEntry,
     find_space,
@@ -109,52 +106,6 @@ def store_embedder(embedder: object, index: IndexConfig | None) -> StoreEmbedder
     return StoreEmbedder(embedder_of(source), config.get("dims"), config.get("fields") or (WHOLE_VALUE,))
 
 
-_WIDENING = 4  # times more vectors are looked at when too few of them pass
-_MAX_WIDENED = 2_000  # vectors: beyond that, filtering entries first is faster
-
-
-def search_ranked(
-    database: Database, space: SearchSpace, op: SearchOp, query: Sequence[float], since: float
-) -> list[tuple[StoredEntry, float]]:
-    """The matching entries with their scores, best first; an entry's score is that of its best vector.
-
-    Args:
-        database: the store.
-        space: the query's space, caught up.
-        op: the search.
-        query: its vector.
-        since: entries that expire before this time are left out.
-    """
-    matches, is_complete = _search_once(database, space, op, query, since)
-    if is_complete or space.is_caught_up():
-        return matches
-    # An entry found may have been replaced since, under the same key; within the transaction none is.
-    return space.in_snapshot(lambda state: _search_once(state, space, op, query, since)[0])
-
-
-def _search_once(
-    database: "Database | ReadSnapshot", space: SearchSpace, op: SearchOp, query: Sequence[float], since: float
-) -> tuple[list[tuple[StoredEntry, float]], bool]:
-    """One search, and whether the entries of all nearby vectors were found."""
-    needed = op.offset + op.limit
-    allowed, part = space.candidates(op.namespace_prefix, database)
-    k = math.ceil(needed / part) if allowed is None else needed
-    narrowed = False
-    while True:
-        hits = space.nearest(query, k, allowed)
-        best: dict[int, float] = {}
-        for entry, score in hits:
-            best.setdefault(entry, score)
-        entries = database.query(load_matching, best, op, since)
-        if len(entries) >= needed or len(hits) < k:
-            matches = [(entries[id], score) for id, score in best.items() if id in entries]
-            return matches[op.offset : needed], len(matches) == len(best)
-        k *= _WIDENING
-        if k > _MAX_WIDENED and not narrowed:
-            allowed, narrowed = space.ids_of(database.read(matching_ids, op, since)), True
-            k = needed
-
-
 _BATCH = 256  # entries that are embedded at once
 _NEVER_EXPIRED = float("-inf")
 _logger = redacted_logger(__name__)
@@ -220,11 +171,6 @@ class BatchRunner:
             self._database.write(_write_entries, plan.puts, space, packed, now)
         return results
 
-    def close(self) -> None:
-        """Save the index, if that makes opening the store faster."""
-        if space := self._spaces.pop(os.getpid(), None):
-            space.close()
-
     def _read(self, plan: BatchPlan, queries: _Queries, now: float) -> tuple[list[Result], set[int]]:
         results: list[Result] = [None] * len(plan.ops)
         read: set[int] = set()
@@ -255,20 +201,17 @@ class BatchRunner:
             entry = self._database.query(get_entry, op, since)
             return [] if entry is None else [(entry, None)]
         if op.query in queries:
-            return search_ranked(self._database, self._spaces[os.getpid()], op, queries[op.query], since)
+            return self._database.read(self._spaces[os.getpid()].search, op, queries[op.query], since)
         return [(entry, None) for entry in self._database.read(search_newest, op, since)]
 
     def _embed_missing(
         self, embedder: StoreEmbedder, name: tuple[str, int]
     ) -> Generator[EmbeddingRequest, EmbeddingResult]:
-        """Embed all entries that lack vectors, and bring the index up to date."""
+        """Embed all entries that lack vectors."""
         space = self._spaces.get(os.getpid())
         if space is None:
             no = self._database.query(find_space, *name) or self._database.write(get_or_create_space, *name)
-            space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database, no, name[1]))
-        if space.is_current():
-            return
-        state = space.state()
+            space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database.path, no, name[1]))
         while entries := self._database.read(_read_unembedded, space):
             texts = [texts_to_embed(json.loads(entry.value), entry.paths(embedder.fields)) for entry in entries]
             flat = list(dict.fromkeys(text for entry_texts in texts for text in entry_texts))
@@ -279,8 +222,6 @@ class BatchRunner:
                 for entry, entry_texts in zip(entries, texts, strict=True)
             ]
             self._database.write(_write_missing_vectors, space.no, rows)
-        space.catch_up()
-        space.mark_current(state)
 
 
 def _write_entries(

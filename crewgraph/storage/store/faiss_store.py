@@ -65,8 +65,8 @@ class FaissStore(Closeable, BaseStore):
     """Stores values under namespaces and keys in one SQLite file, and finds them by filters or by meaning.
 
     One object serves sync and async programs, any number of threads and event loops; several processes may use the same
-    file, and a search sees what any of them has written. The file holds the vectors as well. A large store has a file
-    `PATH.N.index` next to it, a copy of its index that only saves time and may be deleted.
+    file, and a search sees what any of them has written. The file holds the vectors as well, from which the first search of a
+    process builds the index.
 
     A killed process loses nothing that was saved. With `synchronous="NORMAL"` a power cut may undo the last moments (the file
     stays intact); `"FULL"` waits for the disk at every save.
@@ -131,7 +131,6 @@ class FaissStore(Closeable, BaseStore):
     def close(self) -> None:
         """Close the file. May be called more than once."""
         self._sweeper.stop(0)
-        self._runner.close()
         self._database.close()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:

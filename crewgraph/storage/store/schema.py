@@ -5,7 +5,7 @@
   knows an id can find what was written after it. `fields`: the paths to embed as JSON, NULL for the store's default, `[]`
   for none. `created` and `updated` are in microseconds, `ttl` in minutes, `expires` in seconds.
 - `spaces`: an embedder's name and the length of its vectors; every entry up to the id `whole` has its vectors there.
-  `generation` identifies the file that its index was saved in, after reading up to the vector `last` and the log row `log`.
+  `generation`, `last` and `log` are not used.
 - `vectors`: little-endian float32. Space, entry and part are packed into the row's id, which saves an index.
 - `log`: changes that new ids do not show: deleted entries (`space` 0), and older entries that got vectors in a space.
 """

@@ -136,13 +136,13 @@ def insert_missing_vectors(
         log_change(connection, space, entry.id)
 
 
-def read_page(connection: sqlite3.Connection, space: int, after: int, limit: int) -> list[VectorRow]:
+def vectors_after(connection: sqlite3.Connection, space: int, position: int) -> sqlite3.Cursor:
     """The vectors after a position, in the order of entries."""
-    below, last = row_range(space, 0)[0] + after, row_range(space, (1 << _ENTRY_BITS) - 1)[1]
+    below, last = row_range(space, 0)[0] + position, row_range(space, (1 << _ENTRY_BITS) - 1)[1]
     return connection.execute(
-        f"SELECT id & {_POSITION_MASK}, namespace, data FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-        (below, last, limit),
-    ).fetchall()
+        f"SELECT id & {_POSITION_MASK}, namespace, data FROM vectors WHERE id > ? AND id <= ? ORDER BY id",
+        (below, last),
+    )
 
 
 def vectors_of(connection: sqlite3.Connection, space: int, entries: Iterable[int]) -> list[VectorRow]:

@@ -21,7 +21,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from crewgraph.core.loops.bridge import acall, call, in_thread
+from crewgraph.core.operations import Program, adrive, drive, user_call
 from crewgraph.errors import EmbedderError
 
 
@@ -124,7 +124,31 @@ def _identity_suffix(values: dict[str, object]) -> str:
     return f"({attributes})" if attributes else ""
 
 
-class FunctionEmbeddings(Embeddings):
+class ProgramEmbeddings(Embeddings):
+    """Embeddings that say once how they embed, as a program for sync and async runs."""
+
+    def documents(self, texts: list[str]) -> Program[Any]:
+        """Return the vectors of documents."""
+        raise NotImplementedError
+
+    def query(self, text: str) -> Program[Any]:
+        """Return the vector of a query."""
+        raise NotImplementedError
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return drive(self.documents(texts))
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        return await adrive(self.documents(texts))
+
+    def embed_query(self, text: str) -> list[float]:
+        return drive(self.query(text))
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return await adrive(self.query(text))
+
+
+class FunctionEmbeddings(ProgramEmbeddings):
     """Adapts a function, sync or async, from a list of texts to a vector for each.
 
     If the object has an `embed_query` of its own, as CrewAI's embedding functions do, it is used for queries: it takes a list
@@ -140,28 +164,19 @@ class FunctionEmbeddings(Embeddings):
         self.is_symmetric = self._query is function
         """Whether queries and documents have the same vectors."""
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return call(self.function, texts)
+    def documents(self, texts: list[str]) -> Program[Any]:
+        return (yield user_call(self.function, texts))
 
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        return await acall(self.function, texts)
-
-    def embed_query(self, text: str) -> list[float]:
-        return _single(call(self._query, [text]))
-
-    async def aembed_query(self, text: str) -> list[float]:
-        return _single(await acall(self._query, [text]))
-
-
-def _single(vectors: Any) -> Any:
-    """The only vector of a list; other values are returned for the caller to check."""
-    return vectors[0] if hasattr(vectors, "__len__") and len(vectors) == 1 else vectors
+    def query(self, text: str) -> Program[Any]:
+        vectors = yield user_call(self._query, [text])
+        # Other values are returned for the caller to check.
+        return vectors[0] if hasattr(vectors, "__len__") and len(vectors) == 1 else vectors
 
 
 _MAX_CACHED_QUERIES = 128
 
 
-class CheckedEmbeddings(Embeddings):
+class CheckedEmbeddings(ProgramEmbeddings):
     """Validates the vectors of other embeddings, and caches those of recent queries.
 
     A run queries several memories with the same text; its vector is computed once. A memory looks for what is like a text before
@@ -185,14 +200,28 @@ class CheckedEmbeddings(Embeddings):
         self._queries: OrderedDict[str, array[float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        known, unknown = self._split(texts)
-        return self._join(known, self._keep(unknown, call(self.source.embed_documents, unknown)) if unknown else [])
+    def documents(self, texts: list[str]) -> Program[list[list[float]]]:
+        known = [self._cached(text) if self._is_symmetric else None for text in texts]
+        unknown = [text for text, vector in zip(texts, known, strict=True) if vector is None]
+        if not unknown:
+            return [vector for vector in known if vector is not None]
+        source = self.source
+        vectors = self._check(
+            (yield user_call(source.embed_documents, unknown, twin=source.aembed_documents)), len(unknown)
+        )
+        if self.keeps(unknown):
+            for text, vector in zip(unknown, vectors, strict=True):
+                self._store_vector(text, vector)
+        rest = iter(vectors)
+        return [next(rest) if vector is None else vector for vector in known]
 
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        known, unknown = self._split(texts)
-        vectors = self._keep(unknown, await acall(self.source.aembed_documents, unknown)) if unknown else []
-        return self._join(known, vectors)
+    def query(self, text: str) -> Program[list[float]]:
+        if (known := self._cached(text)) is not None:
+            return known
+        result = yield user_call(self.source.embed_query, text, twin=self.source.aembed_query)
+        vector = self._check([result], 1)[0]
+        self._store_vector(text, vector)
+        return vector
 
     @property
     def _is_symmetric(self) -> bool:
@@ -202,43 +231,12 @@ class CheckedEmbeddings(Embeddings):
         """Return whether the vectors of documents are cached: of a few texts, if they are those of queries, too."""
         return self._is_symmetric and len(texts) <= _MAX_CACHED_QUERIES
 
-    def _keep(self, texts: list[str], result: Any) -> list[list[float]]:
-        """Check vectors, and cache those that are kept."""
-        vectors = self._check(result, len(texts))
-        if self.keeps(texts):
-            for text, vector in zip(texts, vectors, strict=True):
-                self._store_vector(text, vector)
-        return vectors
-
-    def _split(self, texts: list[str]) -> tuple[list[list[float] | None], list[str]]:
-        """Return the cached vector of each text, None where there is none, and the texts without one."""
-        if not self._is_symmetric:
-            return [None] * len(texts), texts
-        known = [self._cached(text) for text in texts]
-        return known, [text for text, vector in zip(texts, known, strict=True) if vector is None]
-
-    @staticmethod
-    def _join(known: list[list[float] | None], vectors: list[list[float]]) -> list[list[float]]:
-        rest = iter(vectors)
-        return [next(rest) if vector is None else vector for vector in known]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self._cached(text) or self._cache(text, call(self.source.embed_query, text))
-
-    async def aembed_query(self, text: str) -> list[float]:
-        return self._cached(text) or self._cache(text, await acall(self.source.aembed_query, text))
-
     def _cached(self, text: str) -> list[float] | None:
         with self._lock:
             if text not in self._queries:
                 return None
             self._queries.move_to_end(text)
             return self._queries[text].tolist()
-
-    def _cache(self, text: str, result: Any) -> list[float]:
-        vector = self._check([result], 1)[0]
-        self._store_vector(text, vector)
-        return vector
 
     def _store_vector(self, text: str, vector: list[float]) -> None:
         with self._lock:
@@ -263,10 +261,7 @@ class CheckedEmbeddings(Embeddings):
             )
         if not np.isfinite(vectors).all():
             raise EmbedderError(f"The embedder {self.label} returned a vector that contains NaN or infinity.")
-        self._check_size(vectors.shape[1])
-        return vectors.tolist()
-
-    def _check_size(self, size: int) -> None:
+        size = vectors.shape[1]
         if self.size is None:
             self.size = size
         if self.size != size:
@@ -274,6 +269,7 @@ class CheckedEmbeddings(Embeddings):
                 f"The embedder {self.label} returned vectors of length {size}, and of length {self.size} before. Vectors of "
                 "different lengths cannot be compared: create one embedder for each model."
             )
+        return vectors.tolist()
 
 
 def _abbreviated(value: Any) -> str:
@@ -282,7 +278,7 @@ def _abbreviated(value: Any) -> str:
 
 
 class ThreadedEmbeddings(Embeddings):
-    """Runs the sync methods of other embeddings in a thread for the async ones.
+    """Other embeddings without their async methods: LangChain's own run the sync ones in a thread.
 
     The async clients of most libraries keep connections that die with the event loop they were first used on.
     """
@@ -295,12 +291,6 @@ class ThreadedEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self.source.embed_query(text)
-
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        return await in_thread(self.source.embed_documents, texts)
-
-    async def aembed_query(self, text: str) -> list[float]:
-        return await in_thread(self.source.embed_query, text)
 
 
 _shared: WeakValueDictionary[tuple[int, str], NamedEmbedder] = WeakValueDictionary()

@@ -7,14 +7,10 @@ thread: more threads cost more than they gain.
 import atexit
 import math
 import os
-import struct
-import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from os import PathLike
-from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakSet
 
 import faiss
@@ -25,9 +21,7 @@ import numpy.ma  # pyright: ignore[reportUnusedImport]
 from numpy.typing import ArrayLike, NDArray
 
 from crewgraph.core.loops.threads import uninterrupted
-from crewgraph.disk import PRIVATE, replace_file
-from crewgraph.errors import StorageError, TornIndex, VectorInvalid
-from crewgraph.formats import STORE_FORMAT, check_format
+from crewgraph.errors import VectorInvalid
 
 Ids: TypeAlias = NDArray[np.int64]
 """Ids of vectors, each at least 0; shape (n,)."""
@@ -48,18 +42,13 @@ _GROWTH_FACTOR = 4  # times as many vectors get new lists
 _SAMPLES_PER_LIST = 64
 _LARGEST_BITMAP = 1 << 28  # the greatest id of which sets of ids are held as bits
 
-_MAGIC = b"crewgraph vectors\n"
-_END = struct.Struct("<18sHIqQ")  # magic, format, dims, generation, size of what faiss wrote before it
-_CHECKSUM = struct.Struct("<I")
-_CHUNK = 1 << 20  # bytes
-
 
 class GrowingIndex:
     """Vectors by id, compared by cosine; any thread may write or search, one at a time.
 
     All vectors are compared while they are few. Later, half of the lists around their centres are searched: 92 to 95 % of the
-    ten nearest are found where vectors hardly form clusters, nearly all where they do. A write that makes the index four times
-    as large makes new lists, and takes longer.
+    ten nearest are found where vectors hardly form clusters, nearly all where they do. `fit` makes new lists when the index has
+    become four times as large, which takes longer.
 
     Ids are integers from 0. Vectors need not be normalized. A zero vector has the score 0; NaN and infinity are rejected. A
     forked process gets a copy that it can use independently.
@@ -90,37 +79,37 @@ class GrowingIndex:
         with self.lock:
             return self._index.ntotal
 
-    @property
-    def ids(self) -> Ids:
-        """All ids, in ascending order."""
-        with self.lock:
-            return np.sort(_all_ids(self._index))
-
     @uninterrupted
-    def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
-        """Add or replace vectors: ids int64 of shape (n,), vectors float32 of shape (n, dims).
+    def add(self, ids: Ids, vectors: ArrayLike) -> None:
+        """Add or replace vectors: different ids, of shape (n,), vectors of shape (n, dims).
 
         Raises:
-            VectorInvalid: ids or vectors of another shape; nothing is added.
+            VectorInvalid: vectors of another shape, or with NaN or infinity; nothing is added.
         """
-        new, rows = _normalized_vectors(_as_ids(ids), vectors, self.dims)
+        rows = _normalized(vectors, (len(ids), self.dims))
         with self.lock, _one_thread():
-            self._remove(new)
-            if len(new):
-                self._index.add_with_ids(rows, new)
-            self._fit_lists()
+            self._remove(ids)
+            if len(ids):
+                self._index.add_with_ids(rows, ids)
 
     @uninterrupted
-    def remove(self, ids: ArrayLike) -> int:
+    def remove(self, ids: Ids) -> int:
         """Remove vectors by id and return how many there were; unknown ids are ignored."""
-        removed = _as_ids(ids)
         with self.lock, _one_thread():
-            count = self._remove(removed)
-            self._fit_lists()
-        return count
+            return self._remove(ids)
 
     @uninterrupted
-    def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
+    def fit(self) -> None:
+        """Make the lists that fit the number of vectors; call it after changes."""
+        with self.lock, _one_thread():
+            n = self._index.ntotal
+            if n > max(self._exact_up_to, _GROWTH_FACTOR * self._listed):
+                self._make_lists(min(_MAX_LISTS, math.isqrt(n)))
+            elif 2 * n < self._exact_up_to and self._index.nlist > 1:
+                self._make_lists(1)
+
+    @uninterrupted
+    def search(self, query: ArrayLike, k: int, allowed: Ids | None = None) -> tuple[Ids, Scores]:
         """The ids and scores of the k nearest vectors, nearest first; fewer if there are no more.
 
         Args:
@@ -129,105 +118,39 @@ class GrowingIndex:
             allowed: compares these ids only, all of them; None searches all. Unknown ids are ignored.
 
         Raises:
-            VectorInvalid: the query has another shape.
+            VectorInvalid: the query has another shape, or NaN or infinity.
         """
-        row = _normalized_query(query, self.dims)
-        among = None if allowed is None else _as_ids(allowed)
+        row = _normalized(np.asarray(query, np.float32)[None], (1, self.dims))
         with self.lock, _one_thread():
             k, lists = min(k, self._index.ntotal), self._index.nlist
-            if k <= 0 or (among is not None and not len(among)):
+            if k <= 0 or (allowed is not None and not len(allowed)):
                 return np.empty(0, np.int64), np.empty(0, np.float32)
-            if among is not None:
-                return self._search(row, k, lists, _selector(among))
+            if allowed is not None:
+                return self._search(row, k, lists, _selector(allowed))
             found = self._search(row, k, math.ceil(_SEARCHED_SHARE * lists))
             return found if len(found[0]) == k else self._search(row, k, lists)
 
-    @uninterrupted
-    def save(self, path: str | PathLike[str], *, generation: int = 0) -> None:
-        """Write the index to a file, replacing an existing one.
-
-        Args:
-            path: the file.
-            generation: a number of the caller's that `load` returns, such as the state that the index is up to date with.
-
-        Raises:
-            StorageError: it cannot be written; the old file is unchanged.
-        """
-        with self.lock:
-            try:
-                replace_file(Path(path), lambda file: self._write(file, generation), mode=PRIVATE)
-            except OSError as error:
-                raise StorageError(f"the vector index `{path}` cannot be written: {error}") from error
-
-    @uninterrupted
-    def load(self, path: str | PathLike[str]) -> int:
-        """Replace the index by a saved one and return its generation.
-
-        Raises:
-            FileNotFoundError: the file does not exist.
-            OtherFormat: it was written by a version of crewgraph with another format; the index is unchanged.
-            TornIndex: it is truncated, damaged, of another kind, or of other dimensions; the index is unchanged.
-            StorageError: it cannot be read.
-        """
-        try:
-            with Path(path).open("rb") as file:
-                index, generation = _read_index(file, self.dims)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise StorageError(f"the vector index `{path}` cannot be read: {error}") from error
-        except _Torn as error:
-            raise TornIndex(
-                f"`{path}` is not an intact vector index: {error}. Delete it; it is rebuilt from the vectors."
-            ) from error
-        with self.lock:
-            self._index, self._listed = index, index.ntotal
-        return generation
-
     def _remove(self, ids: Ids) -> int:
-        return self._index.remove_ids(_faiss.IDSelectorArray(len(ids), _faiss.swig_ptr(ids))) if len(ids) else 0
+        removed = np.ascontiguousarray(ids, np.int64)
+        return self._index.remove_ids(_faiss.IDSelectorArray(len(ids), _faiss.swig_ptr(removed))) if len(ids) else 0
 
     def _search(self, row: Vectors, k: int, lists: int, selector: Any = None) -> tuple[Ids, Scores]:
         parameters = _faiss.SearchParametersIVF(sel=selector, nprobe=lists)
-        scores, ids = self._index.search(row[None], k, params=parameters)
+        scores, ids = self._index.search(row, k, params=parameters)
         found = ids[0] >= 0
         ids, scores = ids[0][found], scores[0][found]
         order = np.lexsort((ids, -scores))  # ties are ordered by id
         return ids[order], scores[order]
 
-    def _fit_lists(self) -> None:
-        n = self._index.ntotal
-        if n > max(self._exact_up_to, _GROWTH_FACTOR * self._listed):
-            self._make_lists(min(_MAX_LISTS, math.isqrt(n)))
-        elif 2 * n < self._exact_up_to and self._index.nlist > 1:
-            self._make_lists(1)
-
     def _make_lists(self, lists: int) -> None:
         old, new = self._index, _empty(self.dims, lists)
         if lists > 1:
-            ids = _all_ids(old)
+            ids = np.concatenate([ids for ids, _ in _lists(old)])
             sample = np.random.default_rng(0).choice(ids, min(len(ids), _SAMPLES_PER_LIST * lists), replace=False)
             new.train(old.reconstruct_batch(sample))
         for ids, rows in _lists(old):
             new.add_with_ids(rows, ids)
         self._index, self._listed = new, new.ntotal if lists > 1 else 0
-
-    def _write(self, file: BinaryIO, generation: int) -> None:
-        checksum = 0
-
-        def write(data: bytes | memoryview) -> None:
-            nonlocal checksum
-            checksum = zlib.crc32(data, checksum)
-            file.write(data)
-
-        # Not by a callback: a daemon thread that Python ends inside of one, as the process exits, aborts the process.
-        written = _faiss.VectorIOWriter()
-        _faiss.write_index(self._index, written)
-        data = memoryview(_faiss.rev_swig_ptr(written.data.data(), written.data.size()))
-        for start in range(0, len(data), _CHUNK):
-            write(data[start : start + _CHUNK])
-        write(_END.pack(_MAGIC, STORE_FORMAT, self.dims, generation, file.tell()))
-        file.write(_CHECKSUM.pack(checksum))
 
 
 @contextmanager
@@ -260,11 +183,8 @@ def _lists(index: Any) -> Iterator[tuple[Ids, Vectors]]:
             yield _faiss.rev_swig_ptr(index.invlists.get_ids(number), size), codes.view(np.float32).reshape(size, -1)
 
 
-def _all_ids(index: Any) -> Ids:
-    return np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in _lists(index))])
-
-
-def _selector(allowed: Ids) -> Any:
+def _selector(ids: Ids) -> Any:
+    allowed = np.ascontiguousarray(ids, np.int64)
     top = int(allowed.max())
     if top >= min(_LARGEST_BITMAP, 1024 * len(allowed)):
         return _faiss.IDSelectorBatch(len(allowed), _faiss.swig_ptr(allowed))
@@ -273,106 +193,21 @@ def _selector(allowed: Ids) -> Any:
     return _faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
 
 
-class _Torn(Exception):
-    """What is wrong with a file."""
-
-
-def _read_index(file: BinaryIO, dims: int) -> tuple[Any, int]:
-    size = os.fstat(file.fileno()).st_size - _END.size - _CHECKSUM.size
-    file.seek(max(size, 0))
-    end = file.read()
-    if size < 0 or not end.startswith(_MAGIC):
-        raise _Torn("it is truncated, has trailing data, or is of another kind")
-    _, form, found_dims, generation, length = _END.unpack(end[: _END.size])
-    if length != size or _checksum(file, size + _END.size) != _CHECKSUM.unpack(end[_END.size :])[0]:
-        raise _Torn("its checksum is wrong")
-    check_format(
-        form, f"The vector index `{file.name}`", "Delete the file; it is rebuilt from the vectors.", STORE_FORMAT
-    )
-    if found_dims != dims:
-        raise _Torn(f"its vectors have {found_dims} dimensions, not {dims}")
-    try:
-        return _faiss.deserialize_index(np.memmap(file, np.uint8, "r", shape=(length,))), generation
-    except RuntimeError as error:
-        raise _Torn(f"this version of faiss cannot read it ({error})") from error
-
-
-def _checksum(file: BinaryIO, size: int) -> int:
-    checksum = 0
-    file.seek(0)
-    while size and (data := file.read(min(size, _CHUNK))):
-        checksum, size = zlib.crc32(data, checksum), size - len(data)
-    return checksum
-
-
-def _as_ids(values: ArrayLike) -> Ids:
-    """Convert ids to one array.
-
-    Raises:
-        VectorInvalid: they are not integers, not one-dimensional, or below 0.
-    """
-    ids: NDArray[Any] = np.asarray(values)
-    if ids.size == 0:
-        return np.empty(0, np.int64)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu":
-        raise VectorInvalid(f"ids must be one-dimensional integers, not {ids.dtype} of shape {ids.shape}")
-    ids = np.ascontiguousarray(ids, np.int64)
-    if ids.min() < 0:
-        raise VectorInvalid(f"the id {ids.min()} is negative; ids start at 0")
-    return ids
-
-
-def _normalized_query(vector: ArrayLike, dims: int) -> Vectors:
-    """Normalize one vector of shape (dims,); a faster `_normalized_rows`.
-
-    Raises:
-        VectorInvalid: as `_normalized_rows`.
-    """
-    row: NDArray[Any] = np.asarray(vector, np.float32)
-    if row.shape != (dims,):
-        raise VectorInvalid(f"a query must have the shape ({dims},), not {row.shape}")
-    wide = row.astype(np.float64)
-    length = math.sqrt(wide.dot(wide))
-    if not math.isfinite(length):
-        raise VectorInvalid("the query contains NaN or infinity; its embedder is at fault")
-    return (wide / (length or 1)).astype(np.float32)
-
-
-def _normalized_rows(vectors: ArrayLike, dims: int) -> Vectors:
+def _normalized(vectors: ArrayLike, shape: tuple[int, int]) -> Vectors:
     """Normalize vectors to length 1; a zero vector is left as it is.
 
     Raises:
-        VectorInvalid: they have other dimensions, or contain NaN or infinity.
+        VectorInvalid: they have another shape, or contain NaN or infinity.
     """
     rows: NDArray[Any] = np.asarray(vectors, np.float32)
-    if rows.ndim != 2 or rows.shape[1] != dims:
-        raise VectorInvalid(f"vectors must have the shape (n, {dims}), not {rows.shape}")
+    if rows.shape != shape:
+        raise VectorInvalid(f"vectors must have the shape {shape}, not {rows.shape}")
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if not np.isfinite(lengths).all():
         bad = int(np.flatnonzero(~np.isfinite(lengths))[0])
         raise VectorInvalid(f"vector {bad} of {len(rows)} contains NaN or infinity; its embedder is at fault")
     lengths[lengths == 0] = 1
     return np.ascontiguousarray(rows / lengths[:, None], np.float32)
-
-
-def _normalized_vectors(ids: Ids, vectors: ArrayLike, dims: int) -> tuple[Ids, Vectors]:
-    """Normalize one vector for each id; the last one wins for a repeated id.
-
-    Raises:
-        VectorInvalid: as `_normalized_rows`, or the numbers of ids and vectors differ.
-    """
-    if len(ids) == 0:
-        return ids, np.empty((0, dims), np.float32)
-    rows = _normalized_rows(vectors, dims)
-    if len(rows) != len(ids):
-        raise VectorInvalid(f"there are {len(ids)} ids and {len(rows)} vectors")
-    if len(ids) == 1:
-        return ids, rows
-    _, last = np.unique(ids[::-1], return_index=True)
-    if len(last) == len(ids):
-        return ids, rows
-    last_positions = np.sort(len(ids) - 1 - last)
-    return ids[last_positions], rows[last_positions]
 
 
 _adding = Lock()

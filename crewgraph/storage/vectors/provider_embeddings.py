@@ -15,10 +15,17 @@ from urllib.parse import urlsplit
 from langchain_core.embeddings import Embeddings
 
 from crewgraph.core.loops.transport import LoopTransport, proxied_client
+from crewgraph.core.operations import Do, Program
 from crewgraph.errors import EmbedderError
 from crewgraph.extras import load, require
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.storage.vectors.embedder import CheckedEmbeddings, NamedEmbedder, ThreadedEmbeddings, shared_embedder
+from crewgraph.storage.vectors.embedder import (
+    CheckedEmbeddings,
+    NamedEmbedder,
+    ProgramEmbeddings,
+    ThreadedEmbeddings,
+    shared_embedder,
+)
 from crewgraph.storage.vectors.providers import EMBEDDING_PROVIDERS, EmbeddingProvider
 
 # In bytes of UTF-8, for tokens cannot be counted without the model's own list of them. A token is rarely less than 1.3 bytes,
@@ -28,7 +35,7 @@ _LARGEST_REQUEST = 300_000
 _MOST_TEXTS = 512
 
 
-class RequestEmbeddings(Embeddings):
+class RequestEmbeddings(ProgramEmbeddings):
     """Embeddings over HTTP: many texts are split into several requests, and a long text into parts whose vectors are averaged.
 
     Args:
@@ -45,32 +52,21 @@ class RequestEmbeddings(Embeddings):
         self.source = source
         self.label = label
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+    def documents(self, texts: list[str]) -> Program[list[list[float]]]:
         parts = [_split_text(text) for text in texts]
         vectors: list[list[float]] = []
         for request in _request_batches(parts):
             with _readable_errors(self.label):
-                vectors += self._check_count(self.source.embed_documents(request), request)
+                answer = yield Do(self.source.embed_documents, self.source.aembed_documents, request)
+                if len(answer) != len(request):  # raise here: it would shift the vectors of other texts
+                    raise EmbedderError(
+                        f"The embedder {self.label} returned {len(answer)} vectors for {len(request)} texts."
+                    )
+            vectors += answer
         return _join_parts(parts, vectors)
 
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        parts = [_split_text(text) for text in texts]
-        vectors: list[list[float]] = []
-        for request in _request_batches(parts):
-            with _readable_errors(self.label):
-                vectors += self._check_count(await self.source.aembed_documents(request), request)
-        return _join_parts(parts, vectors)
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
-
-    async def aembed_query(self, text: str) -> list[float]:
-        return (await self.aembed_documents([text]))[0]
-
-    def _check_count(self, vectors: list[list[float]], request: list[str]) -> list[list[float]]:
-        if len(vectors) != len(request):  # raise here: it would shift the vectors of other texts
-            raise EmbedderError(f"The embedder {self.label} returned {len(vectors)} vectors for {len(request)} texts.")
-        return vectors
+    def query(self, text: str) -> Program[list[float]]:
+        return (yield from self.documents([text]))[0]
 
 
 @contextmanager
@@ -168,12 +164,12 @@ def open_provider(provider: EmbeddingProvider, config: Mapping[str, object]) -> 
     if complete[model] is None:
         raise EmbedderError(f'The embedder `{provider.name}` needs a model: {{"config": {{"model_name": ...}}}}.')
     arguments = _with_key(provider, complete)
-    return shared_embedder(provider, arguments, lambda: _create_embedder(provider, arguments))
-
-
-def _create_embedder(provider: EmbeddingProvider, arguments: dict[str, object]) -> NamedEmbedder:
     name = _vectors_name(provider, arguments)
-    return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, arguments, name), name), name, provider)
+
+    def create() -> NamedEmbedder:
+        return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, arguments, name), name), name, provider)
+
+    return shared_embedder(provider, arguments, create)
 
 
 def _embeddings(provider: EmbeddingProvider, arguments: dict[str, object], name: str) -> Embeddings:

@@ -1,6 +1,7 @@
 """Authentication of requests to remote agents."""
 
 import base64
+import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -107,6 +108,7 @@ def test_a_person_may_allow_the_access():
 
 
 def test_certificates_are_files(tmp_path: Path):
-    assert TLSConfig().get_httpx_ssl_context() is True and TLSConfig(verify=False).get_httpx_ssl_context() is False
+    assert TLSConfig().get_httpx_ssl_context().verify_mode is ssl.CERT_REQUIRED
+    assert TLSConfig(verify=False).get_httpx_ssl_context().verify_mode is ssl.CERT_NONE
     with pytest.raises(ValidationError, match="ca_cert_path"):
         TLSConfig(ca_cert_path=tmp_path / "none.pem")

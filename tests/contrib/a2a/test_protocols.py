@@ -15,7 +15,7 @@ from servers.a2a_server import RemoteServer, says
 from crewgraph import ScriptedLLM, ToolUse
 from crewgraph.contrib.a2a import A2AClientConfig, PollingConfig, PushNotificationConfig, StreamingConfig
 from crewgraph.errors import RemoteAgentError
-from crewgraph.events.a2a import A2AAgentCardFetchedEvent, A2AArtifactReceivedEvent, A2APollingStatusEvent
+from crewgraph.events.a2a import A2AConversationStartedEvent, A2AStreamingChunkEvent
 from crewgraph.testing import record_events
 
 
@@ -44,11 +44,12 @@ def test_a_conversation_is_the_same_by_each_version(mode: Mode, version: str, st
     assert asked(one.llm)[-1] == f'Observation: high water {joint}at six\n{{"hour": 6}}'
     first, second = harbour.heard
     assert (second.task_id, second.context_id) == (first.task_id, first.context_id)
-    cards = [event for event in events if isinstance(event, A2AAgentCardFetchedEvent)]
-    assert {event.protocol_version for event in cards} == {version}
-    artifacts = [(event.artifact_id, event.append) for event in events if isinstance(event, A2AArtifactReceivedEvent)]
-    assert artifacts == ([("a", False), ("a", True), ("b", False)] if streaming else [])
-    assert any(isinstance(event, A2APollingStatusEvent) for event in events) is not streaming
+    began = [event for event in events if isinstance(event, A2AConversationStartedEvent)]
+    assert {event.protocol_version for event in began} == {version}
+    chunks = [event.chunk for event in events if isinstance(event, A2AStreamingChunkEvent)]
+    assert [chunk for chunk in chunks if "six" in chunk or "hour" in chunk] == (
+        ["at six", '{"hour": 6}'] if streaming else []
+    )
 
 
 class Tide(BaseModel):
@@ -109,26 +110,6 @@ def test_version_0_2_is_refused():
         pytest.raises(RemoteAgentError, match=r"protocol version 0.3 or 1.0; its card offers JSONRPC 0.2.6"),
     ):
         crew(task("a", sailor(A2AClientConfig(endpoint=server.endpoint), "x"))).kickoff()
-
-
-def test_what_a_receiver_stores_is_the_answer(mode: Mode):
-    class Store:
-        def __init__(self, stored: dict[str, Any]) -> None:
-            self.stored = stored
-
-        async def get_result(self, task_id: str) -> dict[str, Any]:
-            return {"id": task_id, "contextId": "c", **self.stored}
-
-    parts = [{"text": "six"}]
-    for stored in (
-        {"status": {"state": "completed"}, "artifacts": [{"artifactId": "a", "parts": [{"kind": "text", **parts[0]}]}]},
-        {"status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"artifactId": "a", "parts": parts}]},
-    ):
-        push = PushNotificationConfig.model_validate({"url": "http://127.0.0.1:9/hook", "result_store": Store(stored)})
-        with served_by_sdk(Harbour()) as address:
-            one = sailor(A2AClientConfig(endpoint=address, updates=push, timeout=5), remote_call("Forever"), "done")
-            mode.kickoff(crew(task("a", one)))
-        assert asked(one.llm)[-1] == "Observation: six"
 
 
 WITHOUT = """

@@ -16,7 +16,6 @@ from modes import Mode
 from pydantic import ValidationError
 
 from crewgraph import ScriptedLLM
-from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused, ToolFailed
 from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
 from crewgraph.flow.persistence import FlowPersistence
@@ -546,14 +545,3 @@ def test_a_class_is_reported_as_a_declaration_which_is_the_same_flow(mode: Mode,
     again = Flow.from_declaration(contents=json.dumps(plain))
     assert again.flow_definition().to_dict() == plain
     assert kickoff(mode, again).output == kickoff(mode, Written()).output == "Cork!"
-
-
-def test_a_skill_tells_models_how_declarations_are_written():
-    skill = FlowDeclaration.skill()
-    assert skill.startswith("---\nname: flow-definition\n") and "call: each" in skill
-    example = skill.partition("```yaml\n")[2].partition("```")[0]
-    assert FlowDeclaration.from_declaration(contents=example).name == "AnswerLetters"
-    brief = FlowDeclaration.skill(skips=["each", "hitl"], examples_format="json")
-    assert "call: each" not in brief and json.loads(brief.partition("```json\n")[2].partition("```")[0])["methods"]
-    with pytest.raises(DefinitionError, match="`skips` contains 'all'"):
-        FlowDeclaration.skill(skips=["all"])

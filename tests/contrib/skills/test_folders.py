@@ -1,9 +1,5 @@
 """Reading skills from folders, and refusing invalid ones."""
 
-import io
-import tarfile
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,20 +7,24 @@ import pytest
 from contrib.skills.folders import skill_folder
 from crewgraph.contrib.skills import (
     Skill,
-    SkillCache,
     SkillParseError,
     activate_skill,
     discover_skills,
     is_registry_ref,
     load_skill,
     load_skills,
-    parse_registry_ref,
     parse_skill_ref,
     resolve_registry_ref,
 )
-from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, load_resources
+from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context
 from crewgraph.contrib.skills.registry import SkillNotInstalled
-from crewgraph.contrib.skills.skill import load_skill_metadata, parse_frontmatter, parse_skill_md, read_resource
+from crewgraph.contrib.skills.skill import (
+    load_resources,
+    load_skill_metadata,
+    parse_frontmatter,
+    parse_skill_md,
+    read_resource,
+)
 from crewgraph.events.tool import SkillLoadFailedEvent
 from crewgraph.testing import record_events
 
@@ -53,7 +53,6 @@ def test_a_skill_is_disclosed_step_by_step(tmp_path: Path):
         '<skill name="tides">\nRead tide tables.\n\nLook first.\n\nFiles of this skill:\n- references/ports.md\n'
         "- scripts/a.py\n</skill>"
     )
-    assert whole.references_dir == folder / "references"
 
 
 def test_a_folder_that_is_a_skill_is_that_skill(tmp_path: Path):
@@ -161,7 +160,6 @@ def test_long_files_and_files_that_are_no_text_are_refused(tmp_path: Path):
 
 def test_names_in_a_registry_are_read():
     assert parse_skill_ref("@org/tides@1.0") == ("org", "tides", "1.0")
-    assert parse_registry_ref("@org/tides@1.0") == ("org", "tides")
     assert parse_skill_ref("@org/tides").version is None
     assert [is_registry_ref(one) for one in ("@x", "x", Path("@x"), None)] == [True, False, False, False]
     for wrong in ("org/tides", "@org", "@org/", "@/tides", "@a/b/c", "@../x", "@org/tides@"):
@@ -183,69 +181,12 @@ def test_a_name_in_a_registry_is_looked_up_on_this_machine(
     assert resolve_registry_ref("@org/tides").instructions == "Do it."
     skill_folder(tmp_path / "skills", "tides", "Of the project.")
     assert resolve_registry_ref("@org/tides", activate=False).description == "Of the project."
+    (storage / "skills/org/tides/.crewai_meta.json").write_text('{"version": "v1.0"}')
+    assert resolve_registry_ref("@org/tides@1.0").description == "Kept."
     with pytest.raises(SkillNotInstalled, match="@org/tides@2.0"):
         resolve_registry_ref("@org/tides@2.0")
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return buffer.getvalue()
-
-
-def tarred(files: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
-
-
-SKILL = b"---\nname: tides\ndescription: d\n---\nBody"
-
-
-@pytest.mark.parametrize("pack", [zipped, tarred])
-def test_archives_are_kept_and_found_by_their_version(tmp_path: Path, pack: Callable[[dict[str, bytes]], bytes]):
-    cache = SkillCache(tmp_path / "kept")
-    folder = cache.store("org", "tides", "v1.0", pack({"SKILL.md": SKILL, "scripts/a.py": b"1"}))
-    assert cache.get_cached_path("org", "tides") == folder == tmp_path / "kept" / "org" / "tides"
-    assert cache.get_cached_path("org", "tides", "1.0") == folder
-    assert cache.get_cached_path("org", "tides", "2.0") is None
-    (note,) = cache.list_cached()
-    assert (note["org"], note["name"], note["version"]) == ("org", "tides", "v1.0")
-    assert load_resources(load_skill_metadata(folder)).resource_files == {"scripts": ["a.py"]}
-    cache.store("org", "tides", "2.0", pack({"SKILL.md": SKILL}))
-    assert cache.get_cached_path("org", "tides", "2.0") == folder
-    assert not (folder / "scripts").exists()
-    assert cache.invalidate("org", "tides") is True
-    assert cache.invalidate("org", "tides") is False
-
-
-@pytest.mark.parametrize(
-    ("archive", "message"),
-    [
-        (zipped({"../evil": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
-        (tarred({"/etc/x": b"x", "SKILL.md": SKILL}), "leads out of its folder"),
-        (zipped({"deep/SKILL.md": SKILL}), "has no top-level `SKILL.md`"),
-        (b"nothing", "neither a valid tar nor a valid zip"),
-        (zipped({"SKILL.md": SKILL, "big": bytes(20_000_001)}), "contains more than"),
-    ],
-)
-def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path, archive: bytes, message: str):
-    cache = SkillCache(tmp_path)
-    with pytest.raises(SkillParseError, match=message):
-        cache.store("org", "tides", None, archive)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    with pytest.raises(ValueError, match="not a valid name of an organization"):
-        cache.get_cached_path("..", "tides")
 
 
 def test_a_skill_is_data(tmp_path: Path):
     skill = load_skill_metadata(skill_folder(tmp_path, "tides"))
     assert Skill.model_validate_json(skill.model_dump_json()) == skill
-    more = skill.with_disclosure_level(2, instructions="x")
-    assert (more.disclosure_level, more.instructions, skill.disclosure_level) == (2, "x", 1)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from langgraph.store.base import PutOp
 
-from crewgraph.storage.store import FaissStore, search_space
+from crewgraph.storage.store import FaissStore
 from storage.store.bag_of_words import Bag
 
 __all__ = ["killed"]
@@ -27,8 +27,7 @@ __all__ = ["killed"]
 _KEYS = 150
 _OPERATIONS = 60  # at most, before a kill
 _SECONDS = (0.0, 0.003)  # into an operation
-_ELSEWHEN = 0.08  # seconds: one kill of four comes at any time, also while a store is opened, closed or copied
-_COPIED = 100  # vectors from which on an index is copied: many copies are made, and killed
+_ELSEWHEN = 0.08  # seconds: one kill of four comes at any time, also while a store is opened or closed
 _TABLE = Path(__file__).with_name("kills.md")
 
 Operation = list[tuple[str, str, int | None]]
@@ -98,7 +97,6 @@ def _opened(path: Path) -> FaissStore:
 
 def _write(path: Path, ledger: Path, telling: int, seed: int) -> None:
     dice = random.Random(seed)
-    search_space._MIN_SAVED = _COPIED  # pyright: ignore[reportPrivateUsage]
     note = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     while True:
         with _opened(path) as store:
@@ -150,7 +148,6 @@ def _check(path: Path, ledger: Path, report: Path) -> None:
     if path.exists():
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], "the file is torn"
-    search_space._MIN_SAVED = _COPIED  # pyright: ignore[reportPrivateUsage]
     with _opened(path) as store:
         items = store.search((), limit=100_000)
         held: _State = {(item.namespace[0], item.key): item.value["n"] for item in items}
@@ -158,7 +155,6 @@ def _check(path: Path, ledger: Path, report: Path) -> None:
         assert held in states, f"{len(held)} entries that are neither {[len(state) for state in states]}"
         counted["begun when killed"] += len(states) - 1
         counted["of these done"] += len(states) == 2 and held == states[1] and held != states[0]
-        counted["copies of an index found"] += any(path.parent.glob("*.index"))
         nearest = store.search((), query="tea 1234", limit=100_000)
         assert {(item.namespace[0], item.key) for item in nearest} == set(held), "the index is not the entries'"
         for namespace, key in random.Random(len(held)).sample(sorted(held), min(5, len(held))):

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,12 @@ from modes import Mode
 
 from crewgraph.core.operations import adrive, drive
 from crewgraph.errors import OtherFormat, StorageError
-from crewgraph.storage.store import FaissStore, search_space
+from crewgraph.storage.store import FaissStore
 from crewgraph.storage.store.namespace import Entry, StoreNamespace
 from storage.store.bag_of_words import Bag
 from storage.store.store_face import Face
 
 MANY = 300
-
-
-@pytest.fixture(autouse=True)
-def copied_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Indexes of a hundred vectors are copied."""
-    monkeypatch.setattr(search_space, "_MIN_SAVED", 100)
 
 
 def opened(path: Path, bag: Bag | None = None, **options: Any) -> FaissStore:
@@ -39,12 +33,7 @@ def filled(tmp_path: Path) -> Path:
     with opened(path) as store:
         store.batch([PutOp(("n", str(n % 3)), str(n), {"text": f"tea {n}"}) for n in range(MANY)])
         store.search((), query="tea")
-    assert index_of(path).exists()
     return path
-
-
-def index_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.1.index")
 
 
 def finds_all(store: FaissStore, count: int = MANY) -> bool:
@@ -52,79 +41,11 @@ def finds_all(store: FaissStore, count: int = MANY) -> bool:
     return all(nearest) and len(store.search((), query="tea", limit=10_000)) == count
 
 
-def cut(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def spoil(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 255
-    path.write_bytes(data)
-
-
-def swap(path: Path) -> None:
-    """The index of another store, which is well in itself."""
-    other = path.with_name("other.db")
-    with opened(other) as store:
-        store.batch([PutOp(("n",), str(n), {"text": f"milk {n}"}) for n in range(MANY)])
-        store.search((), query="milk")
-    index_of(other).replace(path)
-
-
-def make_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def test_the_copy_of_an_index_is_read_and_saves_reading_vectors(filled: Path):
-    connection = sqlite3.connect(filled)
-    connection.execute("UPDATE vectors SET data = zeroblob(length(data))")  # so that it is seen what was read
-    connection.commit()
-    connection.close()
-    with opened(filled) as store:
-        assert finds_all(store)
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def fill(path: Path) -> None:
-    path.write_bytes(b"x" * 5000)
-
-
-@pytest.mark.parametrize("harm", [Path.unlink, cut, spoil, swap, make_folder, empty, fill])
-def test_an_index_that_cannot_be_used_is_made_anew(filled: Path, harm: Callable[[Path], Any]):
-    harm(index_of(filled))
-    with opened(filled) as store:
-        assert finds_all(store)
-        store.put(("n",), str(MANY), {"text": f"tea {MANY}"})
-        assert finds_all(store, MANY + 1)
-    with opened(filled) as store:
-        assert finds_all(store, MANY + 1)
-
-
-def test_an_index_that_is_behind_catches_up(filled: Path, tmp_path: Path):
-    old = index_of(filled).read_bytes()
-    with opened(filled) as store:
-        for n in range(MANY, MANY + 50):
-            store.put(("n",), str(n), {"text": f"tea {n}"})
-        for n in range(0, 50):
-            store.put(("n", str(n % 3)), str(n), {"text": f"tea {n}"})
-        store.put(("m",), "gone", {"text": "tea"})
-        store.delete(("m",), "gone")
-        store.search((), query="tea")
-    index_of(filled).write_bytes(old)
-    with opened(filled) as store:
-        assert finds_all(store, MANY + 50)
-
-
 def test_what_is_written_is_for_its_owner_alone(filled: Path):
-    for path in (filled, index_of(filled)):
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(filled.stat().st_mode) == 0o600
     assert sorted(
         path.name for path in filled.parent.iterdir() if "wal" not in path.name and "shm" not in path.name
-    ) == ["s.db", "s.db.1.index"]
+    ) == ["s.db"]
 
 
 @pytest.fixture
@@ -225,7 +146,6 @@ def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path):
 
 
 def test_a_vector_of_another_length_in_the_file_is_reported(filled: Path):
-    index_of(filled).unlink()
     connection = sqlite3.connect(filled)
     connection.execute("UPDATE vectors SET data = x'00' WHERE id = (SELECT max(id) FROM vectors)")
     connection.commit()

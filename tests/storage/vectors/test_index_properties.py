@@ -1,5 +1,6 @@
 """The index behaves like an exhaustive search over a dict of vectors, for random operations."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from storage.vectors.clusters import Rows, cosines
 
-from crewgraph.storage.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex, Ids
 
 DIMS = 4
 IDS = st.integers(0, 60)
 NUMBER = st.integers(-4, 4)
 ROW = st.lists(NUMBER, min_size=DIMS, max_size=DIMS).map(lambda row: np.array(row, np.float32))
+
+
+def ids(names: Iterable[int]) -> Ids:
+    return np.fromiter(names, np.int64)
 
 
 class Indexes(RuleBasedStateMachine):
@@ -26,13 +31,16 @@ class Indexes(RuleBasedStateMachine):
 
     @rule(given=st.lists(st.tuples(IDS, ROW), max_size=12))
     def add(self, given: list[tuple[int, Rows]]):
-        self.index.add([name for name, _ in given], np.array([row for _, row in given], np.float32).reshape(-1, DIMS))
-        self.there.update(given)
+        added = dict(given)
+        self.index.add(ids(added), np.array([*added.values()], np.float32).reshape(-1, DIMS))
+        self.index.fit()
+        self.there.update(added)
 
     @rule(given=st.lists(IDS, max_size=30))
     def remove(self, given: list[int]):
         gone = [self.there.pop(name, None) for name in given]
-        assert self.index.remove(given) == sum(one is not None for one in gone)
+        assert self.index.remove(ids(given)) == sum(one is not None for one in gone)
+        self.index.fit()
 
     @rule(query=ROW, k=st.integers(0, 80))
     def search(self, query: Rows, k: int):
@@ -40,27 +48,27 @@ class Indexes(RuleBasedStateMachine):
         if self.index.is_exact:
             self.compare(matches, there, k)
             return
-        ids, scores = matches[0].tolist(), matches[1].tolist()
-        assert scores == pytest.approx([there[name] for name in ids], abs=1e-5)
+        names, scores = matches[0].tolist(), matches[1].tolist()
+        assert scores == pytest.approx([there[name] for name in names], abs=1e-5)
         assert scores == sorted(scores, reverse=True)
-        assert len(set(ids)) == len(ids) == min(k, len(there))
+        assert len(set(names)) == len(names) == min(k, len(there))
 
     @rule(query=ROW, k=st.integers(0, 12), allowed=st.lists(IDS, max_size=40))
     def search_among(self, query: Rows, k: int, allowed: list[int]):
         there = {name: row for name, row in self.there.items() if name in allowed}
-        self.compare(self.index.search(query, k, allowed), cosines(there, query), k)  # all are compared
+        self.compare(self.index.search(query, k, ids(allowed)), cosines(there, query), k)  # all are compared
 
     def compare(self, found: tuple[Any, Any], there: dict[int, float], k: int):
-        ids, scores = found[0].tolist(), found[1].tolist()
+        names, scores = found[0].tolist(), found[1].tolist()
         expected = sorted(there.values(), reverse=True)[:k]
         assert scores == pytest.approx(expected, abs=1e-5)
-        assert scores == pytest.approx([there[name] for name in ids], abs=1e-5)
-        assert len(set(ids)) == len(ids)
+        assert scores == pytest.approx([there[name] for name in names], abs=1e-5)
+        assert len(set(names)) == len(names)
 
     @invariant()
     def it_has_what_is_there(self):
         assert len(self.index) == len(self.there)
-        assert self.index.ids.tolist() == sorted(self.there)
+        assert sorted(self.index.search(np.zeros(DIMS), 80)[0].tolist()) == sorted(self.there)
 
 
 Indexes.TestCase.settings = settings(max_examples=of(20, 100), stateful_step_count=20)

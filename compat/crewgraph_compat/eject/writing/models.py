@@ -108,8 +108,9 @@ class ModelExpressions:
     def _named(self, llm: LLM, where: str) -> str:
         target = llm.target()
         provider = target.provider
-        kin = provider.module == "langchain_openai"
-        if kin and provider.class_name != "ChatOpenAI" or llm.fallbacks or llm.response_format is not None:
+        module, _, class_name = provider.model_class.partition(".")
+        kin = module == "langchain_openai"
+        if kin and class_name != "ChatOpenAI" or llm.fallbacks or llm.response_format is not None:
             self._refusals.add(where, f"its model `{llm.model}` (Azure, fallbacks, a response format)")
             return "None"
         words: dict[str, str] = {"model": _plain(target.model)}
@@ -127,7 +128,7 @@ class ModelExpressions:
             self._refusals.add(where, f"the parameter `idle_timeout` of its model `{llm.model}`")
         if llm.additional_params:
             self._refusals.add(where, f"the parameters {sorted(llm.additional_params)} of its model `{llm.model}`")
-        expression = self._call(provider.module, provider.class_name, words)
+        expression = self._call(module, class_name, words)
         if provider.name == "openai":
             self._strict.add(expression)
         return expression
@@ -142,15 +143,13 @@ class ModelExpressions:
             )
         elif value:
             words["base_url"] = _plain(value)
-        own = provider.name == "openai" or provider.module != "langchain_openai"
+        own = provider.name == "openai" or not provider.model_class.startswith("langchain_openai.")
         if own or (not provider.key_variables and not provider.key_needed):
             return
         self._sheet.module("os")
         self._sheet.use("pydantic", "SecretStr")
-        variable = next(
-            (key_variable for key_variable in provider.key_variables if key_variable in os.environ),
-            provider.key_variables[0],
-        )
+        variables = provider.key_variables.split()
+        variable = next((name for name in variables if name in os.environ), variables[0])
         read = f'os.environ["{variable}"]' if provider.key_needed else f'os.environ.get("{variable}", "none")'
         words["api_key"] = f"SecretStr({read})"
 
