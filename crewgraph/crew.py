@@ -270,26 +270,8 @@ class Crew(QueueMethods, CrewDefinition):
 
         return await akickoff_for_each(self, inputs, options, max_concurrency=max_concurrency)
 
-    @traced_to_the_caller
-    async def kickoff_for_each_async(
-        self,
-        inputs: Sequence[Mapping[str, Any]],
-        input_files: object = None,
-        *,
-        max_concurrency: int | None = None,
-        checkpointer: Checkpointer = None,
-        granularity: str = "task",
-        config: "RunnableConfig | None" = None,
-    ) -> list[CrewOutput]:
-        """CrewAI's name for `akickoff_for_each`."""
-        return await self.akickoff_for_each(
-            inputs,
-            input_files,
-            max_concurrency=max_concurrency,
-            checkpointer=checkpointer,
-            granularity=granularity,
-            config=config,
-        )
+    kickoff_for_each_async = akickoff_for_each
+    """CrewAI's name for `akickoff_for_each`."""
 
     def stream(
         self,

@@ -1,21 +1,22 @@
 """The methods of crews and flows that add runs to a queue for workers on any number of machines."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.methods import async_of, from_program
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
 from crewgraph.extras import require
 
 if TYPE_CHECKING:
     from crewgraph.contrib.queue import Job, Queue
+    from crewgraph.core.operations import Program
 
 
 class QueueMethods:
     """Methods that add runs to a queue."""
 
+    @from_program
     def enqueue(
         self,
         inputs: Inputs | None = None,
@@ -26,7 +27,7 @@ class QueueMethods:
         delay: float = 0,
         retries: int = 3,
         limit: int | None = None,
-    ) -> "Job":
+    ) -> "Program[Job]":
         """Add a run to a queue for a `crewgraph worker` to execute; `Job.result` waits for it.
 
         A thread that already has a queued or running job of this crew or flow keeps it; a run that has started keeps its inputs.
@@ -51,25 +52,13 @@ class QueueMethods:
             StorageError: The database cannot be used.
             MissingExtra: `crewgraph[queue]` is not installed.
         """
-        return _queue_for(self, queue).enqueue(
-            self, inputs, thread_id=thread_id, priority=priority, delay=delay, retries=retries, limit=limit
-        )
+        options = {"priority": priority, "delay": delay, "retries": retries, "limit": limit}
+        return _added(self, queue, "enqueue", inputs, thread_id=thread_id, **options)
 
-    async def aenqueue(
-        self,
-        inputs: Inputs | None = None,
-        *,
-        thread_id: str | None = None,
-        queue: "Queue | str | None" = None,
-        priority: int = 0,
-        delay: float = 0,
-        retries: int = 3,
-        limit: int | None = None,
-    ) -> "Job":
-        """Add a run to a queue without blocking the event loop; see `enqueue`."""
-        add = partial(self.enqueue, inputs, thread_id=thread_id, queue=queue, priority=priority, delay=delay)
-        return await in_thread(partial(add, retries=retries, limit=limit))
+    aenqueue = async_of(enqueue)
+    """Async `enqueue`."""
 
+    @from_program
     def enqueue_for_each(
         self,
         inputs: Sequence[Mapping[str, Any]],
@@ -80,7 +69,7 @@ class QueueMethods:
         delay: float = 0,
         retries: int = 3,
         limit: int | None = None,
-    ) -> "list[Job]":
+    ) -> "Program[list[Job]]":
         """Add a run to a queue for each of several inputs; see `enqueue`.
 
         Args:
@@ -96,29 +85,11 @@ class QueueMethods:
             ValueError: There are not as many names as inputs, or a number is out of its range.
         """
         names = [None] * len(inputs) if thread_ids is None else thread_ids
-        return _queue_for(self, queue).enqueue_all(
-            self,
-            list(zip(names, inputs, strict=True)),
-            priority=priority,
-            delay=delay,
-            retries=retries,
-            limit=limit,
-        )
+        options = {"priority": priority, "delay": delay, "retries": retries, "limit": limit}
+        return _added(self, queue, "enqueue_all", list(zip(names, inputs, strict=True)), **options)
 
-    async def aenqueue_for_each(
-        self,
-        inputs: Sequence[Mapping[str, Any]],
-        *,
-        thread_ids: Sequence[str] | None = None,
-        queue: "Queue | str | None" = None,
-        priority: int = 0,
-        delay: float = 0,
-        retries: int = 3,
-        limit: int | None = None,
-    ) -> "list[Job]":
-        """Add a run for each of several inputs without blocking the event loop; see `enqueue_for_each`."""
-        add = partial(self.enqueue_for_each, inputs, thread_ids=thread_ids, queue=queue, priority=priority, delay=delay)
-        return await in_thread(partial(add, retries=retries, limit=limit))
+    aenqueue_for_each = async_of(enqueue_for_each)
+    """Async `enqueue_for_each`."""
 
     def job(self, thread_id: str, *, queue: "Queue | str | None" = None) -> "Job":
         """Return the job of a run that was added to a queue, by this process or another one.
@@ -131,6 +102,13 @@ class QueueMethods:
             RunError: There is no such job.
         """
         return _queue_for(self, queue).job(thread_id, self)
+
+
+def _added(definition: object, queue: "Queue | str | None", method: str, *args: Any, **options: Any) -> "Program[Any]":
+    """Call a method of the queue; on an event loop in a thread."""
+    from crewgraph.core.operations import blocking
+
+    return (yield blocking(lambda: getattr(_queue_for(definition, queue), method)(definition, *args, **options)))
 
 
 def _queue_for(definition: object, queue: "Queue | str | None") -> Any:

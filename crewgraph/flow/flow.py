@@ -319,10 +319,8 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
     aresume = async_of(resume)
     """Async `resume`."""
 
-    @traced_to_the_caller
-    async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
-        """Continue a run on the current event loop; see `resume`."""
-        return await self.aresume(flow_id, feedback)
+    resume_async = aresume
+    """CrewAI's name for `aresume`."""
 
     @from_program
     def run_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> "Program[Any]":

@@ -5,10 +5,8 @@ from functools import wraps
 from typing import Any, TypeVar, overload
 
 from crewgraph.annotations import signature_of
-from crewgraph.hooks.llm_hooks import LLMCallHookContext
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import HookFn, register_hook
-from crewgraph.hooks.tool_hooks import ToolCallHookContext
 from crewgraph.text import model_name
 
 H = TypeVar("H", bound=Callable[..., Any])
@@ -43,10 +41,6 @@ def on(
 
 
 @overload
-def before_llm_call(
-    func: Callable[[LLMCallHookContext], Any], *, agents: list[str] | None = None
-) -> Callable[[LLMCallHookContext], Any]: ...
-@overload
 def before_llm_call(func: H, *, agents: list[str] | None = None) -> H: ...
 @overload
 def before_llm_call(func: None = None, *, agents: list[str] | None = None) -> Callable[[H], H]: ...
@@ -61,10 +55,6 @@ def before_llm_call(func: Any = None, *, agents: list[str] | None = None) -> Any
 
 
 @overload
-def after_llm_call(
-    func: Callable[[LLMCallHookContext], Any], *, agents: list[str] | None = None
-) -> Callable[[LLMCallHookContext], Any]: ...
-@overload
 def after_llm_call(func: H, *, agents: list[str] | None = None) -> H: ...
 @overload
 def after_llm_call(func: None = None, *, agents: list[str] | None = None) -> Callable[[H], H]: ...
@@ -78,10 +68,6 @@ def after_llm_call(func: Any = None, *, agents: list[str] | None = None) -> Any:
     return _decorated(func, InterceptionPoint.POST_MODEL_CALL, agents, None)
 
 
-@overload
-def before_tool_call(
-    func: Callable[[ToolCallHookContext], Any], *, tools: list[str] | None = None, agents: list[str] | None = None
-) -> Callable[[ToolCallHookContext], Any]: ...
 @overload
 def before_tool_call(func: H, *, tools: list[str] | None = None, agents: list[str] | None = None) -> H: ...
 @overload
@@ -99,10 +85,6 @@ def before_tool_call(func: Any = None, *, tools: list[str] | None = None, agents
     return _decorated(func, InterceptionPoint.PRE_TOOL_CALL, agents, tools)
 
 
-@overload
-def after_tool_call(
-    func: Callable[[ToolCallHookContext], Any], *, tools: list[str] | None = None, agents: list[str] | None = None
-) -> Callable[[ToolCallHookContext], Any]: ...
 @overload
 def after_tool_call(func: H, *, tools: list[str] | None = None, agents: list[str] | None = None) -> H: ...
 @overload

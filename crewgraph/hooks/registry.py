@@ -4,15 +4,13 @@ The hooks of a point run in order, each on the result of the previous ones.
 """
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from crewgraph.core.cancellation import is_control_flow
-from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import HookAborted
 from crewgraph.events import late
 from crewgraph.hooks.points import InterceptionPoint
@@ -21,7 +19,7 @@ from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
-    from crewgraph.core.operations import Do
+    from crewgraph.core.operations import Program
 
 
 HookFn = Callable[[Any], Any]
@@ -151,33 +149,59 @@ def dispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = No
     Raises:
         HookAborted: a hook raised it. Other exceptions of hooks are logged and ignored.
     """
-    hooks = hooks_at(point, getattr(ctx, "crew", None))
-    if not hooks:
-        return ctx
-    with _course(point, ctx, hooks, reducer, verbose) as course:
-        for hook in hooks:
-            with course.passing(hook):
-                course.take(call(hook, ctx))
-    return ctx
+    from crewgraph.core.operations import drive
+
+    return drive(dispatching(point, ctx, reducer, verbose=verbose))
 
 
 async def adispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = None, verbose: bool = True) -> Any:
     """Async version of `dispatch`; a sync hook runs in a thread."""
+    from crewgraph.core.operations import adrive
+
+    return await adrive(dispatching(point, ctx, reducer, verbose=verbose))
+
+
+def dispatching(
+    point: InterceptionPoint, ctx: Any, reducer: Reducer | None = None, *, verbose: bool = True
+) -> "Program[Any]":
+    """Call the hooks of a point; see `dispatch`."""
     hooks = hooks_at(point, getattr(ctx, "crew", None))
     if not hooks:
         return ctx
-    with _course(point, ctx, hooks, reducer, verbose) as course:
-        for hook in hooks:
-            with course.passing(hook):
-                course.take(await acall(hook, ctx))
+    from crewgraph.core.operations import user_call
+
+    point, is_changed, began = InterceptionPoint(point), False, time.perf_counter()
+
+    def report(aborted: HookAborted | None = None) -> None:
+        from crewgraph.events.bus import crewai_event_bus
+
+        event = late.HookDispatchedEvent
+        if crewai_event_bus.wants(event):
+            dispatched = event(
+                interception_point=point.value,
+                outcome="aborted" if aborted else "modified" if is_changed else "proceeded",
+                hook_count=len(hooks),
+                duration_ms=(time.perf_counter() - began) * 1000,
+                abort_reason=aborted and aborted.reason,
+                abort_source=aborted and source_name(aborted.source),
+            )
+            crewai_event_bus.emit(ctx, dispatched)
+
+    for hook in hooks:
+        try:
+            is_changed |= bool((reducer or _payload)(ctx, (yield user_call(hook, ctx))))
+        except HookAborted as aborted:
+            if aborted.source is None:
+                aborted.source = hook
+            report(aborted)
+            raise
+        except Exception as error:  # logged; a hook that only observes a run must not end it
+            if is_control_flow(error) or raised_by_signal(error):
+                raise
+            if verbose:
+                _log.warning("the hook `%s` at `%s` failed", source_name(hook), point.value, exc_info=error)
+    report()
     return ctx
-
-
-def dispatching(point: InterceptionPoint, ctx: Any, reducer: Reducer | None = None) -> "Do":
-    """Return the operation that calls the hooks of a point; see `dispatch`."""
-    from crewgraph.core.operations import Do
-
-    return Do(partial(dispatch, reducer=reducer), partial(adispatch, reducer=reducer), point, ctx)
 
 
 def source_name(source: Any) -> str | None:
@@ -198,66 +222,3 @@ def _payload(ctx: Any, returned: Any) -> bool:
             setattr(ctx, name, returned)
     ctx.payload = returned
     return True
-
-
-class _Course:
-    """The state of one dispatch."""
-
-    def __init__(self, point: InterceptionPoint, ctx: Any, reducer: Reducer | None, verbose: bool) -> None:
-        self.point, self.ctx, self.verbose = point, ctx, verbose
-        self.reducer = reducer or _payload
-        self.is_changed = False
-
-    @contextmanager
-    def passing(self, hook: HookFn) -> Generator[None]:
-        """Log and ignore the exception of a hook, unless it steers the run."""
-        try:
-            yield
-        except HookAborted as aborted:
-            if aborted.source is None:
-                aborted.source = hook
-            raise
-        except Exception as error:  # logged; a hook that only observes a run must not end it
-            if is_control_flow(error) or raised_by_signal(error):
-                raise
-            if self.verbose:
-                _log.warning("the hook `%s` at `%s` failed", source_name(hook), self.point.value, exc_info=error)
-
-    def take(self, returned: Any) -> None:
-        """Apply a hook's result."""
-        self.is_changed = bool(self.reducer(self.ctx, returned)) or self.is_changed
-
-
-@contextmanager
-def _course(
-    point: InterceptionPoint, ctx: Any, hooks: Sequence[HookFn], reducer: Reducer | None, verbose: bool
-) -> Generator[_Course]:
-    point = InterceptionPoint(point)
-    course, began, aborted = _Course(point, ctx, reducer, verbose), time.perf_counter(), None
-    try:
-        yield course
-    except GeneratorExit:  # the run is lost, and other code runs here
-        hooks = ()
-        raise
-    except HookAborted as error:
-        aborted = error
-        raise
-    finally:
-        if hooks:
-            _emit_dispatched(course, len(hooks), time.perf_counter() - began, aborted)
-
-
-def _emit_dispatched(course: _Course, count: int, seconds: float, aborted: HookAborted | None) -> None:
-    from crewgraph.events.bus import crewai_event_bus
-
-    event = late.HookDispatchedEvent
-    if crewai_event_bus.wants(event):
-        dispatched = event(
-            interception_point=course.point.value,
-            outcome="aborted" if aborted else "modified" if course.is_changed else "proceeded",
-            hook_count=count,
-            duration_ms=seconds * 1000,
-            abort_reason=aborted and aborted.reason,
-            abort_source=aborted and source_name(aborted.source),
-        )
-        crewai_event_bus.emit(course.ctx, dispatched)

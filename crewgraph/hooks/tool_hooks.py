@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from crewgraph.errors import HookAborted
 from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
-from crewgraph.hooks.registry import clear, dispatch, get_hooks, register_hook, unregister
+from crewgraph.hooks.registry import clear, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
 
 _PRE, _POST = InterceptionPoint.PRE_TOOL_CALL, InterceptionPoint.POST_TOOL_CALL
@@ -67,25 +66,6 @@ def after_tool_call_reducer(context: ToolCallHookContext, result: object) -> boo
         return False
     context.tool_result = result
     return True
-
-
-def run_before_tool_call_hooks(context: ToolCallHookContext) -> bool:
-    """Call the hooks before a tool call; return whether one blocks it."""
-    try:
-        dispatch(_PRE, context, reducer=before_tool_call_reducer)
-    except HookAborted:
-        return True
-    return False
-
-
-def run_after_tool_call_hooks(context: ToolCallHookContext) -> str | None:
-    """Call the hooks after a tool call; return the text for the model.
-
-    Raises:
-        HookAborted: a hook raised it.
-    """
-    dispatch(_POST, context, reducer=after_tool_call_reducer)
-    return context.tool_result
 
 
 def register_before_tool_call_hook(hook: _BeforeHook) -> None:

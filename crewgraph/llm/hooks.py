@@ -82,7 +82,7 @@ class HookedModel(ModelWrapper[Model]):
                 messages=visible, llm=self.llm, agent=self.agent, task=self.task, crew=self.crew
             )
         try:
-            yield dispatching(_PRE, context, before_llm_call_reducer)
+            yield from dispatching(_PRE, context, before_llm_call_reducer)
         except LegacyHookBlocked as aborted:
             raise ModelCallBlocked(
                 f"a request to the model `{self.name}` was blocked by a `before_llm_call` hook: {aborted.reason}"
@@ -98,7 +98,7 @@ class HookedModel(ModelWrapper[Model]):
         context.response = text_of(content)
         try:
             if not has_calls:
-                yield dispatching(_POST, context, after_llm_call_reducer)
+                yield from dispatching(_POST, context, after_llm_call_reducer)
         except HookAborted as aborted:
             for end in ends:
                 end.failed(aborted)

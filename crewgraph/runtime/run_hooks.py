@@ -10,7 +10,7 @@ from langgraph.errors import GraphBubbleUp
 from crewgraph.annotations import signature_of
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.core.operations import Do, Program
+from crewgraph.core.operations import Program
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition, agents_of
 from crewgraph.definitions.run_options import Inputs
@@ -24,7 +24,7 @@ from crewgraph.hooks.points import (
     InterceptionPoint,
     OutputContext,
 )
-from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
+from crewgraph.hooks.registry import dispatching, has_hooks
 from crewgraph.observe.notebook import in_notebook
 from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
 from crewgraph.runtime.run_target import RunPlace
@@ -46,11 +46,11 @@ def run_entry_hooks(
     if not is_hooked(owner):
         return inputs
     start = ExecutionStartContext(payload=inputs, inputs=inputs, **_owner_field(owner))
-    yield Do(dispatch, adispatch, InterceptionPoint.EXECUTION_START, start)
+    yield from dispatching(InterceptionPoint.EXECUTION_START, start)
     changed = start.payload
     context = InputContext(payload=changed, inputs=changed, **_owner_field(owner))
     try:
-        yield Do(dispatch, adispatch, InterceptionPoint.INPUT, context)
+        yield from dispatching(InterceptionPoint.INPUT, context)
     except HookAborted as error:
         yield from _dispatch_failure(owner, error)
         raise
@@ -75,7 +75,7 @@ def with_run_hooks(
         if isinstance(output, (PendingCrew, PendingFlow)):
             return output
         out = OutputContext(payload=output, output=output, **_owner_field(owner))
-        yield Do(dispatch, adispatch, InterceptionPoint.OUTPUT, out)
+        yield from dispatching(InterceptionPoint.OUTPUT, out)
     except (GraphBubbleUp, Parked):
         raise
     except Exception as error:  # whatever fails the run is shown to its exit hooks, then raised again
@@ -83,7 +83,7 @@ def with_run_hooks(
         raise
     end = ExecutionEndContext(payload=out.payload, output=out.payload, **_owner_field(owner))
     try:
-        yield Do(dispatch, adispatch, InterceptionPoint.EXECUTION_END, end)
+        yield from dispatching(InterceptionPoint.EXECUTION_END, end)
     except Exception as error:  # any error of the user's hook
         setattr(error, _SEEN_BY_EXIT_HOOKS, True)
         raise
@@ -113,12 +113,8 @@ def _dispatch_failure(
     owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition", error: BaseException
 ) -> Program[None]:
     setattr(error, _SEEN_BY_EXIT_HOOKS, True)
-    yield Do(
-        dispatch,
-        adispatch,
-        InterceptionPoint.EXECUTION_END,
-        ExecutionEndContext(status="failed", error=error, **_owner_field(owner)),
-    )
+    end = ExecutionEndContext(status="failed", error=error, **_owner_field(owner))
+    yield from dispatching(InterceptionPoint.EXECUTION_END, end)
 
 
 def is_hooked(owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition") -> bool:

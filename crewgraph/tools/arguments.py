@@ -76,14 +76,8 @@ def read_arguments(
 _SCALARS: dict[str, TypeAdapter[Any]] = {
     "boolean": TypeAdapter(bool),
     "integer": TypeAdapter(int),
-    "number": TypeAdapter(float),
+    "number": TypeAdapter(int | float),
     "string": TypeAdapter(Annotated[str, Field(coerce_numbers_to_str=True)]),
-}
-_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-    "string": (str,),
 }
 
 
@@ -97,8 +91,7 @@ def _as_json_schema(spec: ToolSpec, arguments: dict[str, object]) -> PlainDict |
         if value is None and kinds and "null" not in kinds and name not in parameters.get("required", []):
             continue
         (kind,) = kinds - {"null"} if len(kinds - {"null"}) == 1 else ("",)
-        is_fitting = isinstance(value, _PYTHON_TYPES.get(kind, object)) and (kind == "boolean" or value is not True)
-        if kind not in _SCALARS or (value is None and "null" in kinds) or is_fitting:
+        if kind not in _SCALARS or (value is None and "null" in kinds):
             result[name] = value
             continue
         try:

@@ -1,13 +1,10 @@
-"""Caching of tool results: `CacheHandler`, and CrewAI's `ToolsHandler` around it."""
+"""Caching of tool results."""
 
-import json
 from collections import OrderedDict
 from threading import Lock
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
-
-from crewgraph.schema import PlainDict
+from pydantic import BaseModel, Field, PrivateAttr
 
 _lock = Lock()
 """Shared by all handlers: it is held only briefly, and handlers stay copyable."""
@@ -51,48 +48,3 @@ class CacheHandler(BaseModel, defer_build=True):
             self._results.move_to_end((tool, input))
             while len(self._results) > self.most:
                 self._results.popitem(last=False)
-
-
-CACHE_TOOL = "Hit Cache"
-"""The name of CrewAI's cache tool, whose own results are never cached."""
-
-
-class ToolCalling(BaseModel, defer_build=True):
-    """A call of a tool that a model wishes for."""
-
-    tool_name: str = Field(..., description="The name of the tool to call")
-    """The name of the tool."""
-
-    arguments: PlainDict | None = Field(..., description="Its arguments by name")
-    """The arguments by name."""
-
-
-class ToolsHandler(BaseModel, defer_build=True):
-    """CrewAI's record of the last used tool, with a cache; crewgraph's runs do not use it."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    cache: CacheHandler | None = Field(default=None)
-    """The cache of results."""
-
-    last_used_tool: ToolCalling | None = Field(default=None)
-    """The last call."""
-
-    def __init__(self, cache: CacheHandler | None = None, **fields: object) -> None:
-        super().__init__(cache=cache, **fields)
-
-    def on_tool_use(self, calling: ToolCalling, output: object, should_cache: bool = True) -> None:
-        """Record a call and cache its result.
-
-        Args:
-            calling: The call.
-            output: The result.
-            should_cache: Whether to cache the result.
-        """
-        self.last_used_tool = calling
-        if self.cache is not None and should_cache and calling.tool_name != CACHE_TOOL:
-            self.cache.add(
-                tool=calling.tool_name,
-                input=json.dumps(calling.arguments, sort_keys=True) if calling.arguments else "",
-                output=output,
-            )

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import RunError
 from crewgraph.tools import tool
-from crewgraph.tools.cache import ToolsHandler
 
 WISH = 'Thought: sum\nAction: add\nAction Input: {"a": 1, "b": 2}'
 INPUTS = {"input": "1 and 2", "tools": "add: adds", "tool_names": "add"}
@@ -87,7 +86,7 @@ def test_an_executor_is_made_by_position_as_older_programs_do():
     agent = Agent(role="Clerk", goal="Know", backstory="Careful.", llm=ScriptedLLM(["x"]))
     task = Task(description="d", expected_output="e", agent=agent)
     llm = ScriptedLLM(["Final Answer: ok"])
-    executor = CrewAgentExecutor(llm, task, None, agent, {"prompt": "{input}"}, 3, [], "", [], "", ToolsHandler())
+    executor = CrewAgentExecutor(llm, task, None, agent, {"prompt": "{input}"}, 3, [], "", [], "", None)
     assert executor.invoke({"input": "?"}) == {"output": "ok"}
     with pytest.raises(RunError, match="pass `agent=`"):
         CrewAgentExecutor(llm=llm).invoke({"input": "?"})

@@ -9,7 +9,7 @@ from crewgraph import hooks
 from crewgraph.hooks import HookAborted, InterceptionPoint, before_llm_call, before_tool_call, dispatch, on
 from crewgraph.hooks.llm_hooks import LLMCallHookContext
 from crewgraph.hooks.registry import get_scoped_hooks, register_scoped, scoped_hooks, source_name
-from crewgraph.hooks.tool_hooks import ToolCallHookContext, run_after_tool_call_hooks, run_before_tool_call_hooks
+from crewgraph.hooks.tool_hooks import ToolCallHookContext
 
 POINT = InterceptionPoint.INPUT
 
@@ -103,15 +103,6 @@ def test_filters_read_tools_loosely_and_roles_exactly(tool: str, role: str, is_c
 
     dispatch(POINT, Context(tool_name=tool, agent_role=role))
     assert bool(called) is is_called
-
-
-def test_the_hooks_of_a_tool_may_be_called_by_hand():
-    context = ToolCallHookContext("search", {"q": "x"}, None, tool_result="old")
-    assert run_before_tool_call_hooks(context) is False
-    hooks.register_before_tool_call_hook(lambda _: False)
-    hooks.register_after_tool_call_hook(lambda _: "new")
-    assert run_before_tool_call_hooks(context) is True
-    assert run_after_tool_call_hooks(context) == "new"
 
 
 def test_a_context_asks_at_the_terminal(monkeypatch: pytest.MonkeyPatch):

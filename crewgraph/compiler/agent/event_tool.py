@@ -230,7 +230,7 @@ class EventTool:
         """Run the hooks before a call."""
         context = self._context(args)
         try:
-            yield dispatching(_PRE, context, before_tool_call_reducer)
+            yield from dispatching(_PRE, context, before_tool_call_reducer)
         except HookAborted as aborted:
             text = f"`{self.name}` was not called: a hook has blocked it ({aborted.reason})."
             return {**_hooked_use(args, context), "blocked": text}
@@ -244,7 +244,7 @@ class EventTool:
         """
         context = self._context(args, outcome["text"], raw)
         try:
-            yield dispatching(_POST, context, after_tool_call_reducer)
+            yield from dispatching(_POST, context, after_tool_call_reducer)
         except HookAborted as aborted:
             aborted.has_happened = True
             raise

@@ -51,7 +51,7 @@ _RECOVERABLE = (ContextLengthExceeded, OutputInvalid)
 """Failures that only fail the step; all others end the run, to be resumed later."""
 
 _VERDICT = re.compile(r"\b(NOT[\s_-]++READY|READY)\b")
-_MARKUP = "*_`#>"
+_MARKUP = " \t\r\n*_`#>"
 
 
 def _object(**fields: PlainDict) -> PlainDict:
@@ -193,10 +193,7 @@ def _parse_plan(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
     verdicts = list(_VERDICT.finditer(text))
     if not verdicts or verdicts[-1][1] != "READY":
         return AgentPlan(text, ready=False)  # with the reasons, for the next attempt
-    end = verdicts[-1].start()
-    while end and (text[end - 1].isspace() or text[end - 1] in _MARKUP):
-        end -= 1
-    return AgentPlan(text[:end].strip() or text, ready=True)
+    return AgentPlan(text[: verdicts[-1].start()].rstrip(_MARKUP) or text, ready=True)
 
 
 def _plan_of_fields(value: Any, max_steps: int) -> AgentPlan | None:

@@ -21,7 +21,7 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import BodyNode
 from crewgraph.core.pregel import coming, pending_input, reached
 from crewgraph.definitions.crew.crew import CrewDefinition
-from crewgraph.definitions.crew.validation import title, validate_crew
+from crewgraph.definitions.crew.validation import validate_crew
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CompileError, DefinitionChanged
@@ -202,7 +202,7 @@ def _condition(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
         try:
             return task.should_execute(TaskOutput.from_plain(state[before.slug], before.task.output_pydantic))
         except BaseException as error:  # any error of the user's condition gets a note
-            error.add_note(f"in the condition of {title(task)}")
+            error.add_note(f"in the condition of {task.called}")
             raise
 
     def branch(result: Any) -> str:

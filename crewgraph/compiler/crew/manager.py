@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
-from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError
 
@@ -19,7 +18,7 @@ def worker_of(crew: CrewDefinition, task: TaskDefinition) -> BaseAgentDefinition
     if crew.process is Process.hierarchical:
         return manager_of(crew)
     if task.agent is None:
-        raise CompileError(f"{title(task)} has no agent assigned; give it `agent=`.")
+        raise CompileError(f"{task.called} has no agent assigned; give it `agent=`.")
     return task.agent
 
 

@@ -137,7 +137,7 @@ def _hooked_arguments(
     with scoped(RUNNING, running):
         try:
             with _counting(running), interrupts(running, ":hook"):
-                yield dispatching(_PRE, context)
+                yield from dispatching(_PRE, context)
         except HookAborted:
             started((), {})
             raise
@@ -166,7 +166,7 @@ def _hooked_result(running: Running, value: object) -> Program[object]:
     if not hooks_at(_POST):
         return value
     context = StepContext(payload=value, output=value, flow=running.flow, kind="flow_method", step_name=running.method)
-    yield dispatching(_POST, context)
+    yield from dispatching(_POST, context)
     return context.payload
 
 

@@ -25,7 +25,6 @@ from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefiniti
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.training import TrainedAgent, read_training, training_path
-from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.task import NotSpecified, TaskDefinition
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError, StorageError
@@ -158,7 +157,7 @@ class TaskBinding(AgentBinding):
 
     def where_as(self, role: str) -> str:
         """The name used in messages of a run in which the agent has this role, with the placeholders filled."""
-        return f"{title(self.task)} of {super().where_as(role)}"
+        return f"{self.task.called} of {super().where_as(role)}"
 
     def labelled(self, output: dict[str, object]) -> dict[str, object]:
         """Add to an output (plain data) what other processes identify its task by."""
@@ -196,7 +195,7 @@ def bind_tasks(crew: CrewDefinition, *, converses: bool = False) -> list[TaskBin
                 context=context,
                 number=number,
                 given_tools=tools,
-                tools=guarded_tools([*tools, *capability_tools(agent, tools, crew, task)], adapted, title(task)),
+                tools=guarded_tools([*tools, *capability_tools(agent, tools, crew, task)], adapted, task.called),
                 plan_number=number + 1 if crew.planning else None,
                 converses=converses and all(binding.agent is not agent for binding in bindings),
             )
@@ -229,7 +228,7 @@ def single_binding(
         context_text=context or "",
         without_context=context is None,
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, title(task)),
+        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, task.called),
     )
 
 
@@ -265,7 +264,7 @@ def bind_delegated_task(
         context=(),
         context_text=context,
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, title(task)),
+        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, task.called),
     )
 
 
@@ -364,7 +363,7 @@ def _raw_output_of(task: TaskDefinition) -> str:
     """Return the text of the last output of another crew's task."""
     if task.output is None:
         warnings.warn(
-            f"{title(task)} is used as context, but belongs to another crew that has not been run",
+            f"{task.called} is used as context, but belongs to another crew that has not been run",
             stacklevel=user_stacklevel(),
         )
         return ""

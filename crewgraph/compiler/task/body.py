@@ -24,7 +24,6 @@ from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_output, st
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
-from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.guardrail import ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput, set_fields
 from crewgraph.definitions.task.task import ConditionalTaskDefinition, TaskDefinition
@@ -192,7 +191,7 @@ class _TaskExecution:
         return Guards(
             guardrails=task.all_guardrails,
             retries=task.guardrail_max_retries,
-            where=title(task),
+            where=task.called,
             structure=task.output_pydantic or task.output_json,
         )
 
@@ -385,7 +384,7 @@ class _TaskExecution:
                 content,
                 bool(self.task.create_directory),
                 output,
-                title(self.task),
+                self.task.called,
             ),
             name=path,
             kind="file",

@@ -1,6 +1,6 @@
 """Methods on the memories and the knowledge of crews."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.fields import resolve_knowledge
@@ -117,22 +117,18 @@ class CrewMemories(CrewKnowledge):
         """
         crew: Any = self
         if self._memory_enabled and isinstance(crew.memory, bool):
-            if crew.short_term_memory is None:
-                from crewgraph.memory.kinds import ShortTermMemory
+            from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory
 
-                crew.short_term_memory = ShortTermMemory(crew=self, embedder_config=crew.embedder).mark_automatic()
-            if crew.long_term_memory is None:
-                from crewgraph.memory.kinds import LongTermMemory
-
-                crew.long_term_memory = LongTermMemory().mark_automatic()
-            if crew.entity_memory is None:
-                from crewgraph.memory.kinds import EntityMemory
-
-                crew.entity_memory = EntityMemory(crew=self, embedder_config=crew.embedder).mark_automatic()
-            if crew.external_memory is None and crew.memory_config:
-                from crewgraph.memory.kinds import ExternalMemory
-
-                crew.external_memory = ExternalMemory(embedder_config=crew.memory_config).mark_automatic()
+            makers: dict[str, Callable[[], Any]] = {
+                "short_term_memory": lambda: ShortTermMemory(crew=self, embedder_config=crew.embedder),
+                "long_term_memory": LongTermMemory,
+                "entity_memory": lambda: EntityMemory(crew=self, embedder_config=crew.embedder),
+            }
+            if crew.memory_config:
+                makers["external_memory"] = lambda: ExternalMemory(embedder_config=crew.memory_config)
+            for field, make in makers.items():
+                if getattr(crew, field) is None:
+                    setattr(crew, field, make().mark_automatic())
         if (set_crew := getattr(crew.external_memory, "set_crew", None)) is not None:
             set_crew(self)
         return self

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import CrewDefinition
 
 
-def title(task: TaskDefinition) -> str:
-    """Return how a task is called in messages: "task `name`"."""
-    return task.called
-
-
 def validate_crew(crew: "CrewDefinition") -> list[Fault]:
     """Return all faults of a crew, in the order of the rules."""
     return [fault for rule in _RULES for fault in rule(crew)]

@@ -28,7 +28,6 @@ from crewgraph.core.pregel import InlineGraph
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import as_agent
 from crewgraph.definitions.agent.output import LiteAgentOutput
-from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.fields import without_strategy
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import ModelGuardrail
@@ -69,7 +68,7 @@ def execute(
     """Execute a task; see `Task.execute_sync`."""
     agent = task.agent if agent is None else as_agent(agent)
     if agent is None:
-        raise RunError(f"{title(task)} has no agent assigned; give it `agent=`, or pass one: `execute_sync(agent)`")
+        raise RunError(f"{task.called} has no agent assigned; give it `agent=`, or pass one: `execute_sync(agent)`")
     assignment = single_binding(task, agent, context, tools)
     notes = RunNotes()
     plain = yield from _run_task_body(assignment, task_body_without_override, notes)

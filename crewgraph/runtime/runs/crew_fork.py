@@ -21,7 +21,6 @@ from crewgraph.core.operations import Program, Saving
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.history import CrewStep
 from crewgraph.definitions.crew.plan import CrewPlan
-from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.run_options import Checkpointer, Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput, dump_model
 from crewgraph.errors import DefinitionError, RunError
@@ -59,7 +58,7 @@ def override_output(value: object, assignment: TaskBinding, previous: TaskOutput
         DefinitionError: the value does not fit the task.
         TypeError: the value has an unsupported type.
     """
-    where = f"the output given for {title(assignment.task)}"
+    where = f"the output given for {assignment.task.called}"
     if isinstance(value, TaskOutput):
         fields = value.to_plain()
     elif isinstance(value, str):
