@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread, refuses_blocking
 from crewgraph.core.loops.threads import ThreadPool
@@ -377,9 +377,9 @@ class Database:
     def _run(
         self,
         begin: str,
-        work: Callable[Concatenate[sqlite3.Connection, _P], _T],
-        *args: _P.args,
-        **kwargs: _P.kwargs,
+        work: Callable[..., _T],
+        *args: Any,
+        **kwargs: Any,
     ) -> _T:
         nonblocking: bool = getattr(self._nonblocking, "now", False)
         deadline, pauses = 0.0, iter(_LOCK_PAUSES)
@@ -409,9 +409,9 @@ class Database:
         self,
         nonblocking: bool,
         begin: str,
-        work: Callable[Concatenate[sqlite3.Connection, _P], _T],
-        *args: _P.args,
-        **kwargs: _P.kwargs,
+        work: Callable[..., _T],
+        *args: Any,
+        **kwargs: Any,
     ) -> _T:
         lock = self._lock
         # A Ctrl-C may come between any two calls: the lock is acquired inside, and nothing is called before its release.
@@ -430,9 +430,9 @@ class Database:
     def _attempt(
         self,
         begin: str,
-        work: Callable[Concatenate[sqlite3.Connection, _P], _T],
-        *args: _P.args,
-        **kwargs: _P.kwargs,
+        work: Callable[..., _T],
+        *args: Any,
+        **kwargs: Any,
     ) -> _T:
         if self._frozen is not None and (begin in _WRITES or self._frozen != self._contents()):
             self._disconnect()  # perhaps it can be written by now, or somebody has done so

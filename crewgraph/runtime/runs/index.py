@@ -12,7 +12,6 @@ from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.claims import ClaimKeeper
-from crewgraph.core.journal import CHANNEL
 from crewgraph.core.operations import (
     Program,
     Saving,
@@ -44,8 +43,6 @@ _PROGRESS = "progress"
 _PARKED = "parked"
 _UNSAVED = "unsaved"
 
-_FLOW_CHANNELS = (_PROGRESS, _PARKED, _UNSAVED, CHANNEL, ERROR)
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Query:
@@ -55,8 +52,6 @@ class _Query:
     to_info: Callable[[LatestCheckpoint], RunInfo | None]
     """Converts a thread's latest checkpoint; None excludes the thread."""
     run_filter: RunFilter
-    reads_channel: Callable[[str], bool]
-    """Whether `to_info` needs the values of a channel."""
 
     def covers(self, thread_id: str) -> bool:
         """Return whether a thread may match, by its name."""
@@ -77,7 +72,7 @@ class _Query:
 def _read_runs(saver: Any, query: _Query) -> Program[list[RunInfo]]:
     """List the runs in a checkpointer, most recently written first."""
     if isinstance(saver, SqliteCheckpointer):
-        read = partial(saver.latest, filter=dict(query.labels), threads=query.covers, channels=query.reads_channel)
+        read = partial(saver.latest, filter=dict(query.labels), threads=query.covers, channels=_tells_status)
         return (yield blocking(lambda: query.select(read(), saver.claims)))
     checkpoints = yield collected(saver, "list", None, filter=dict(query.labels))
     latest: dict[str, CheckpointTuple] = {}
@@ -117,7 +112,6 @@ def all_runs(
         labels=project or {},
         to_info=partial(_info_of_any, kind),
         run_filter=run_filter,
-        reads_channel=_is_status_channel,
     )
     return drive(_read(saver, query))
 
@@ -138,13 +132,7 @@ def run_of_thread(saver: Any, thread_id: str) -> Program[RunInfo | None]:
 
 def pending_runs(saver: object) -> list[RunInfo]:
     """Return all runs in a checkpointer that wait for an answer, except nested ones, most recently written first."""
-    query = _Query(
-        labels={},
-        to_info=_info_of_either,
-        run_filter=RunFilter(status="waiting"),
-        reads_channel=lambda name: leads_on(name) or name in (ANSWER, ERROR, _PROGRESS, _PARKED, _UNSAVED),
-    )
-    return drive(_read(saver, query))
+    return drive(_read(saver, _Query(labels={}, to_info=_info_of_either, run_filter=RunFilter(status="waiting"))))
 
 
 def _info_of_either(latest: LatestCheckpoint) -> RunInfo:
@@ -171,7 +159,6 @@ def list_flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: Ru
         labels={FLOW_NAME: name if isinstance(name, str) else flow_class.__name__},
         to_info=_flow_info,
         run_filter=run_filter,
-        reads_channel=_FLOW_CHANNELS.__contains__,
     )
     return (yield from _read(checkpointer_for(flow.checkpointer), query))
 
@@ -188,7 +175,6 @@ def list_crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Ch
         labels=crew_labels(crew.name, tasks),
         to_info=partial(_crew_info, {binding.slug: binding.number for binding in tasks}),
         run_filter=run_filter,
-        reads_channel=lambda name: leads_on(name) or name in (ANSWER, ERROR),
     )
     return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), query))
 
@@ -213,8 +199,8 @@ def _read(saver: Any, query: _Query) -> Program[list[RunInfo]]:
     return [] if saver is None else (yield from _read_runs(saver, query))
 
 
-def _is_status_channel(channel: str) -> bool:
-    return channel in _FLOW_CHANNELS or leads_on(channel)
+def _tells_status(channel: str) -> bool:
+    return leads_on(channel) or channel in (ANSWER, ERROR, _PROGRESS, _PARKED, _UNSAVED)
 
 
 def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:

@@ -1,10 +1,10 @@
 """Paged reading of checkpoints, newest first.
 
-`CheckpointListing` serves `list` and `alist`; `LatestCheckpoints` reads only the latest checkpoint of each thread.
+`checkpoint_pages` serves `list` and `alist`; `latest_checkpoints` reads only the latest checkpoint of each thread.
 """
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
@@ -18,52 +18,33 @@ from crewgraph.storage.checkpoints.values import load_values, load_writes
 _PAGE = 32  # checkpoints read in one transaction
 
 
-class CheckpointListing:
-    """The checkpoints that match some conditions, as of the first page."""
-
-    def __init__(
-        self,
-        threads: Threads,
-        codec: Codec,
-        config: RunnableConfig | None,
-        *,
-        filter: Mapping[str, object] | None,
-        before: RunnableConfig | None,
-        limit: int | None,
-    ) -> None:
-        self._threads = threads
-        self._codec = codec
-        self._config = config
-        self._is_filtered, self._matches = bool(filter), codec.filter(filter or {})
-        self._before = before
-        self._remaining = limit
-        self._keys: list[Key] | None = None
-
-    def page(self) -> list[CheckpointTuple]:
-        """Return the next checkpoints; an empty list at the end."""
-        if self._keys is None:
-            self._keys = self._load_keys()
-        while self._keys and (self._remaining is None or self._remaining > 0):
-            keys, self._keys = self._keys[:_PAGE], self._keys[_PAGE:]
-            page = [self._codec.checkpoint_tuple(stored) for stored in self._threads.load(keys, self._matches)]
-            page = page[: self._remaining]
-            if self._remaining is not None:
-                self._remaining -= len(page)
-            if page:
-                return page
-        return []
-
-    def _load_keys(self) -> list[Key]:
-        names: PlainMapping = (self._config or {}).get("configurable") or {}
-        before: PlainMapping = (self._before or {}).get("configurable") or {}
-        thread = names.get("thread_id")
-        return self._threads.keys(
-            None if thread is None else str(thread),
-            names.get("checkpoint_ns"),
-            names.get("checkpoint_id") or None,
-            before.get("checkpoint_id") or None,
-            None if self._is_filtered else self._remaining,
-        )
+def checkpoint_pages(
+    threads: Threads,
+    codec: Codec,
+    config: RunnableConfig | None,
+    *,
+    filter: Mapping[str, object] | None,
+    before: RunnableConfig | None,
+    limit: int | None,
+) -> Iterator[list[CheckpointTuple]]:
+    """Yield the checkpoints that match some conditions, as of the first page."""
+    names: PlainMapping = (config or {}).get("configurable") or {}
+    earlier: PlainMapping = (before or {}).get("configurable") or {}
+    thread = names.get("thread_id")
+    keys = threads.keys(
+        None if thread is None else str(thread),
+        names.get("checkpoint_ns"),
+        names.get("checkpoint_id") or None,
+        earlier.get("checkpoint_id") or None,
+        None if filter else limit,
+    )
+    matches = codec.filter(filter or {})
+    for start in range(0, len(keys), _PAGE):
+        stored = threads.load(keys[start : start + _PAGE], matches)[:limit]
+        if stored:
+            yield [codec.checkpoint_tuple(checkpoint) for checkpoint in stored]
+        if limit is not None and (limit := limit - len(stored)) <= 0:
+            return
 
 
 _LATEST_PAGE = 64  # threads read in one transaction
@@ -98,57 +79,34 @@ class _Thread(NamedTuple):
     touched: int
 
 
-class LatestCheckpoints:
-    """The latest checkpoints of the matching threads, most recently written first, a page at a time."""
+def latest_checkpoints(
+    threads: Threads,
+    codec: Codec,
+    *,
+    filter: Mapping[str, object] | None,
+    threads_of: NameFilter,
+    channels: NameFilter,
+) -> Iterator[LatestCheckpoint]:
+    """Yield the latest checkpoints of the matching threads, most recently written first."""
+    matches = codec.filter(filter or {})
 
-    def __init__(
-        self,
-        threads: Threads,
-        codec: Codec,
-        *,
-        filter: Mapping[str, object] | None,
-        threads_of: NameFilter,
-        channels: NameFilter,
-    ) -> None:
-        self._threads = threads
-        self._codec = codec
-        self._matches = codec.filter(filter or {})
-        self._thread_filter, self._channel_filter = threads_of, channels
-        self._remaining: list[_Thread] | None = None
-
-    def page(self) -> list[LatestCheckpoint]:
-        """Return the next checkpoints; an empty list at the end."""
-        if self._remaining is None:
-            self._remaining = self._load_keys()
-        while self._remaining:
-            lineages, self._remaining = self._remaining[:_LATEST_PAGE], self._remaining[_LATEST_PAGE:]
-            if page := self._threads.database.read(self._load_page, lineages):
-                return [
-                    LatestCheckpoint(self._codec.checkpoint_tuple(stored), thread.created, thread.touched)
-                    for stored, thread in page
-                ]
-        return []
-
-    def _load_keys(self) -> list[_Thread]:
-        rows = self._threads.database.read(lambda connection: connection.execute(_SELECT_THREADS).fetchall())
-        return [_Thread(*row[:-1]) for row in rows if self._thread_filter(row[1])]
-
-    def _load_page(
-        self, connection: sqlite3.Connection, lineages: Sequence[_Thread]
-    ) -> list[tuple[StoredCheckpoint, _Thread]]:
+    def load(connection: sqlite3.Connection, lineages: Sequence[_Thread]) -> list[tuple[StoredCheckpoint, _Thread]]:
         # Read the latest id again: an active run may have removed the former one.
         page: list[tuple[StoredCheckpoint, _Thread]] = []
         for thread in lineages:
             row = connection.execute(_SELECT, (thread.no, latest_id(connection, thread.no))).fetchone()
-            if row is not None and self._matches(*row[2:]):
-                page.append((self._stored(connection, thread.no, thread.name, *row), thread))
+            if row is None or not matches(*row[2:]):
+                continue
+            id, parent, *head = row
+            versions = threads.chains.versions(connection, thread.no, id, {})
+            values = load_values(connection, {name: no for name, no in versions.value_ids.items() if channels(name)})
+            writes = [write for write in load_writes(connection, thread.no, id) if channels(write[1])]
+            key = Key(thread.name, "", id)
+            page.append((StoredCheckpoint(key, parent, versions, (head[0], head[1]), values, writes), thread))
         return page
 
-    def _stored(
-        self, connection: sqlite3.Connection, no: int, thread: str, id: str, parent: str | None, kind: str, head: bytes
-    ) -> StoredCheckpoint:
-        versions = self._threads.chains.versions(connection, no, id, {})
-        value_ids = {channel: place for channel, place in versions.value_ids.items() if self._channel_filter(channel)}
-        values = load_values(connection, value_ids)
-        writes = [write for write in load_writes(connection, no, id) if self._channel_filter(write[1])]
-        return StoredCheckpoint(Key(thread, "", id), parent, versions, (kind, head), values, writes)
+    rows = threads.database.read(lambda connection: connection.execute(_SELECT_THREADS).fetchall())
+    found = [_Thread(*row[:-1]) for row in rows if threads_of(row[1])]
+    for start in range(0, len(found), _LATEST_PAGE):
+        for stored, thread in threads.database.read(load, found[start : start + _LATEST_PAGE]):
+            yield LatestCheckpoint(codec.checkpoint_tuple(stored), thread.created, thread.touched)

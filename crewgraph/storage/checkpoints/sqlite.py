@@ -4,6 +4,7 @@ import copy
 import os
 import random
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -20,7 +21,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from crewgraph.core.claims import ClaimKeeper
 from crewgraph.schema import PlainDict
 from crewgraph.storage.checkpoints.codec import Codec, config_for_key, parse_config
-from crewgraph.storage.checkpoints.listing import CheckpointListing, LatestCheckpoint, LatestCheckpoints, NameFilter
+from crewgraph.storage.checkpoints.listing import LatestCheckpoint, NameFilter, checkpoint_pages, latest_checkpoints
 from crewgraph.storage.checkpoints.removal import Removal, apply_retention, is_open, tells_the_end
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows
@@ -174,9 +175,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         Raises:
             StorageError: the database cannot be read.
         """
-        listing = CheckpointListing(self._threads, self._codec, config, filter=filter, before=before, limit=limit)
-        while page := listing.page():
-            yield from page
+        pages = checkpoint_pages(self._threads, self._codec, config, filter=filter, before=before, limit=limit)
+        return chain.from_iterable(pages)
 
     def latest(
         self,
@@ -195,9 +195,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         Raises:
             StorageError: the database cannot be read.
         """
-        pages = LatestCheckpoints(self._threads, self._codec, filter=filter, threads_of=threads, channels=channels)
-        while page := pages.page():
-            yield from page
+        return latest_checkpoints(self._threads, self._codec, filter=filter, threads_of=threads, channels=channels)
 
     def threads(self, beginning: str = "") -> Sequence[str]:
         """The ids of the threads that start with `beginning`, sorted.
@@ -359,8 +357,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Async version of `list`."""
-        listing = CheckpointListing(self._threads, self._codec, config, filter=filter, before=before, limit=limit)
-        while page := await self._database.run_in_thread(listing.page):
+        pages = checkpoint_pages(self._threads, self._codec, config, filter=filter, before=before, limit=limit)
+        while page := await self._database.run_in_thread(next, pages, None):
             for checkpoint in page:
                 yield checkpoint
 

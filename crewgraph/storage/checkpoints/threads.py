@@ -5,7 +5,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from operator import attrgetter
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
@@ -24,8 +24,6 @@ from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Li
 from crewgraph.storage.claims.epochs import EpochClaim
 from crewgraph.storage.database import Database, WouldBlock
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 _INSERT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _LATEST = "SELECT latest, (SELECT max(id) FROM checkpoints WHERE lineage = no) FROM lineages WHERE no = ?"
 _SET_LATEST = (
@@ -142,10 +140,13 @@ class Threads:
         claim = place.get(CLAIM)
         fence = claim if isinstance(claim, EpochClaim) and claim.database.path == self.database.path else None
         self.database.announce_write(map(_SIZE, saves))
-        key = saves[0].key
+        given: list[tuple[int, int]] = []
         try:
             write = self.database.write_synced if SYNCED in place else self.database.write
-            self._write(write, key.thread, key.ns, self._save_many, saves, fence)
+            try:
+                write(self._save_many, given, saves, fence)
+            except sqlite3.IntegrityError:  # the thread was removed by another process: it begins anew
+                write(self._save_many, given, saves, fence, anew=True)
         except WouldBlock:
             raise
         except BaseException:  # nothing was stored, so nothing may stay cached
@@ -153,6 +154,10 @@ class Threads:
             raise
         if fence is not None:
             fence.is_counted = True
+        if given:
+            thread, ns, _ = saves[0].key
+            self._remember(thread, ns, given[0])
+            self._new.discard(thread)
 
     def begin(self, thread: str) -> None:
         """Note that a thread is new, by an id that no other can have: nothing is searched for it before its first rows."""
@@ -222,10 +227,22 @@ class Threads:
     def _save_many(
         self,
         connection: sqlite3.Connection,
-        no: int,
+        given: list[tuple[int, int]],
         saves: "Sequence[CheckpointRows | WriteRows]",
         fence: EpochClaim | None,
+        *,
+        anew: bool = False,
     ) -> None:
+        given.clear()  # what an earlier attempt was given is undone
+        if anew or self._connections_opened != self.database.connections_opened:  # the latter in a forked child
+            self.clear_cache()
+            self._connections_opened = self.database.connections_opened
+        thread, ns, _ = saves[0].key
+        cached = self._numbers.get((thread, ns))
+        if cached is None or time.time() - cached[1] > _MINUTE:
+            no = self._lookup_number(connection, given, thread, ns)
+        else:
+            no = cached[0]
         if fence is not None:
             fence.check(connection)
         for rows in saves:
@@ -306,46 +323,8 @@ class Threads:
         values = load_values(connection, versions.value_ids)
         return StoredCheckpoint(key, row[0], versions, row[1:], values, load_writes(connection, no, key.id))
 
-    def _write(
-        self,
-        write: Callable[..., _T],
-        thread: str,
-        ns: str,
-        work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
-        *args: _P.args,
-        **kwargs: _P.kwargs,
-    ) -> _T:
-        given: list[tuple[int, int]] = []
-        try:
-            result = write(self._with_number, given, thread, ns, work, *args, **kwargs)
-        except sqlite3.IntegrityError:  # the thread was removed by another process: it begins anew
-            result = write(self._with_new_number, given, thread, ns, work, *args, **kwargs)
-        if given:
-            self._remember(thread, ns, given[0])
-            self._new.discard(thread)
-        return result
-
-    def _with_number(
-        self,
-        connection: sqlite3.Connection,
-        given: list[tuple[int, int]],
-        thread: str,
-        ns: str,
-        work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
-        *args: _P.args,
-        **kwargs: _P.kwargs,
-    ) -> _T:
-        """Run `work` with the number of a lineage; a new lineage's is put into `given`."""
-        given.clear()  # what an earlier attempt was given is undone
-        if self._connections_opened != self.database.connections_opened:  # in a forked child
-            self.clear_cache()
-            self._connections_opened = self.database.connections_opened
-        cached = self._numbers.get((thread, ns))
-        if cached is None or time.time() - cached[1] > _MINUTE:
-            return work(connection, self._lookup_number(connection, given, thread, ns), *args, **kwargs)
-        return work(connection, cached[0], *args, **kwargs)
-
     def _lookup_number(self, connection: sqlite3.Connection, given: list[tuple[int, int]], thread: str, ns: str) -> int:
+        """Return the number of a lineage; a new lineage's is put into `given`."""
         now = int(time.time())
         row: tuple[int, int] | None = None
         if thread not in self._new:
@@ -368,19 +347,6 @@ class Threads:
         if len(self._numbers) > _MAX_CACHED:
             self._numbers.clear()
         self._numbers[thread, ns] = number
-
-    def _with_new_number(
-        self,
-        connection: sqlite3.Connection,
-        given: list[tuple[int, int]],
-        thread: str,
-        ns: str,
-        work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
-        *args: _P.args,
-        **kwargs: _P.kwargs,
-    ) -> _T:
-        self.clear_cache()
-        return self._with_number(connection, given, thread, ns, work, *args, **kwargs)
 
 
 def latest_id(connection: sqlite3.Connection, no: int) -> str | None:

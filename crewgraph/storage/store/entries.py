@@ -142,21 +142,17 @@ def _encode_value(value: PlainMapping, path: str, key: str) -> str:
 
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-_MAX_DEPTH = 6  # objects within objects: the stack of SQLite's parser is not deep
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
-_TEXT = "'text'"
-_NUMBERS = "'integer', 'real', 'true', 'false'"
+_PLAIN_NAME = re.compile(
+    r'[^"\\\x00-\x1f]*'
+)  # what JSON writes as it is: SQLite's paths cannot hold other names everywhere
 _INTEGERS = range(-(1 << 63), 1 << 63)
 
 
 class Condition(NamedTuple):
-    """A condition of a WHERE clause."""
+    """A condition of a WHERE clause, which is true or false, never NULL."""
 
     sql: str
     parameters: tuple[Any, ...]
-
-
-_TRUE = Condition("1", ())
 
 
 def filter_condition(filter: Mapping[str, object] | None, column: str) -> Condition:
@@ -171,134 +167,73 @@ def filter_condition(filter: Mapping[str, object] | None, column: str) -> Condit
     Raises:
         ValueError: an operator is unknown, or compares values without an order.
     """
-    return _all(_field_condition(column, name, expected, _MAX_DEPTH) for name, expected in (filter or {}).items())
+    return _all(_fields_match(column, "$", filter or {}))
 
 
-def _field_condition(json: str, name: str, expected: object, depth: int) -> Condition:
-    if not depth:
-        raise ValueError(f"A filter may nest at most {_MAX_DEPTH} objects.")
-    if not isinstance(name, str) or name.startswith("$"):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"Unsupported operator: `{name}` is not a field name.")
-    if operators := _operators(expected):
-        return _all(_operation(json, name, operator, operand, depth) for operator, operand in operators.items())
-    return _value_at(json, name, expected, depth, exactly=False)
+def _fields_match(
+    column: str, path: str, fields: Mapping[str, object], *, exactly: bool = False
+) -> Iterator[Condition]:
+    for name, expected in fields.items():
+        if not isinstance(name, str) or (name.startswith("$") and not exactly):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"Unsupported operator: `{name}` is not a field name.")
+        if not _PLAIN_NAME.fullmatch(name):
+            raise ValueError(f"A filter cannot name the field {name!r}, with a quote, backslash or control character.")
+        yield from _matches(column, f'{path}."{name}"', expected, exactly=exactly)
 
 
-def _operators(expected: object) -> Mapping[str, object] | None:
-    if is_mapping(expected) and any(str(key).startswith("$") for key in expected):
-        return expected
-    return None
+def _matches(column: str, path: str, expected: object, *, exactly: bool, present: bool = False) -> Iterator[Condition]:
+    """Yield the conditions that the value at a path matches; `present` is whether a null must be there to match None."""
+    if is_mapping(expected):
+        if not exactly and any(str(key).startswith("$") for key in expected):
+            for operator, operand in expected.items():
+                yield _operation(column, path, operator, operand)
+            return
+        yield Condition(f"json_type({column}, ?) IS 'object'", (path,))
+        if exactly:
+            yield Condition(f"(SELECT count(*) FROM json_each({column}, ?)) = ?", (path, len(expected)))
+        yield from _fields_match(column, path, expected, exactly=exactly)
+    elif isinstance(expected, (list, tuple)):
+        items = cast("Sequence[object]", expected)
+        yield Condition(f"json_array_length({column}, ?) IS ?", (path, len(items)))
+        yield Condition(f"json_type({column}, ?) IS 'array'", (path,))
+        for place, item in enumerate(items):
+            yield from _matches(column, f"{path}[{place}]", item, exactly=exactly, present=True)
+    elif isinstance(expected, (str, int, float)):
+        yield _compared(column, path, "=", expected)
+    elif expected is None:
+        kind = f"json_type({column}, ?)" if present or exactly else f"coalesce(json_type({column}, ?), 'null')"
+        yield Condition(f"{kind} IS 'null'", (path,))
+    else:
+        raise ValueError(f"A filter must contain JSON values, not {expected!r}.")
 
 
-def _operation(json: str, name: str | int, operator: str, operand: object, depth: int) -> Condition:
-    if operator == "$eq":
-        return _value_at(json, name, operand, depth, exactly=True)
-    if operator == "$ne":
-        sql, parameters = _value_at(json, name, operand, depth, exactly=True)
-        return Condition(f"NOT ({sql})", parameters)
+def _operation(column: str, path: str, operator: str, operand: object) -> Condition:
+    if operator in ("$eq", "$ne"):
+        # None itself also stands for a missing field.
+        equal = _all(_matches(column, path, operand, exactly=operand is not None))
+        return equal if operator == "$eq" else Condition(f"NOT {equal.sql}", equal.parameters)
+    field = path.rpartition(".")[2].strip('"')
     if operator not in _COMPARISONS:
         known = ", ".join(f"`{operator_name}`" for operator_name in ("$eq", "$ne", *_COMPARISONS))
-        raise ValueError(f"Unsupported operator: `{operator}` of field `{name}`. Supported: {known}.")
+        raise ValueError(f"Unsupported operator: `{operator}` of field `{field}`. Supported: {known}.")
     if not isinstance(operand, (str, int, float)):
-        raise ValueError(f"`{operator}` of field `{name}` compares numbers or texts, not {operand!r}.")
-    return _scalar_condition(json, name, _COMPARISONS[operator], operand, depth)
+        raise ValueError(f"`{operator}` of field `{field}` compares numbers or texts, not {operand!r}.")
+    return _compared(column, path, _COMPARISONS[operator], operand)
 
 
-def _scalar_condition(json: str, name: str | int, comparison: str, operand: str | float, depth: int) -> Condition:
-    kinds = _TEXT if isinstance(operand, str) else _NUMBERS
-    if isinstance(name, str) and _PLAIN_NAME.fullmatch(name):  # twice as quick, but its paths cannot hold every name
-        path = f'$."{name}"'
-        sql = f"(json_extract({json}, ?) {comparison} ? AND json_type({json}, ?) IN ({kinds})) IS TRUE"
-        return Condition(sql, (path, _sql_value(operand), path))
-    j = _alias(depth)
-    test = Condition(f"{j}.type IN ({kinds}) AND {j}.atom {comparison} ?", (_sql_value(operand),))
-    return _member_exists(json, name, test, depth)
+def _compared(column: str, path: str, comparison: str, operand: str | float) -> Condition:
+    kinds = "'text'" if isinstance(operand, str) else "'integer', 'real', 'true', 'false'"
+    value = float(operand) if isinstance(operand, int) and operand not in _INTEGERS else operand
+    sql = f"(json_extract({column}, ?) {comparison} ? AND json_type({column}, ?) IN ({kinds})) IS TRUE"
+    return Condition(sql, (path, value, path))
 
 
-def _value_at(json: str, name: str | int, expected: object, depth: int, *, exactly: bool) -> Condition:
-    if isinstance(expected, (str, int, float)):
-        return _scalar_condition(json, name, "=", expected, depth)
-    if expected is None:  # not there is as null
-        present = Condition(f"{_alias(depth)}.type != 'null'", ())
-        sql, parameters = _member_exists(json, name, present, depth)
-        return Condition(f"NOT {sql}", parameters)
-    return _member_exists(json, name, _equals(expected, depth, exactly=exactly), depth)
-
-
-def _equals(expected: object, depth: int, *, exactly: bool) -> Condition:
-    j = _alias(depth)
-    if is_mapping(expected):
-        return _object_condition(expected, depth, exactly=exactly)
-    if isinstance(expected, (list, tuple)):
-        return _array_condition(cast("Sequence[Any]", expected), depth, exactly=exactly)
-    if expected is not None and not isinstance(expected, (str, int, float)):
-        raise ValueError(f"A filter must contain JSON values, not {expected!r}.")
-    kinds = _TEXT if isinstance(expected, str) else _NUMBERS
-    return Condition(f"{j}.type IN ({kinds}) AND {j}.atom = ?", (_sql_value(expected),))
-
-
-def _object_condition(expected: Mapping[str, object], depth: int, *, exactly: bool) -> Condition:
-    j = _alias(depth)
-    parts = [Condition(f"{j}.type = 'object'", ())]
-    if exactly:
-        parts.append(Condition(f"(SELECT count(*) FROM json_each({j}.value)) = ?", (len(expected),)))
-        parts += [
-            _member_exists(f"{j}.value", name, _equals_present(value, depth - 1), depth - 1)
-            for name, value in expected.items()
-        ]
-    else:
-        parts += [_field_condition(f"{j}.value", name, value, depth - 1) for name, value in expected.items()]
-    return _all(parts)
-
-
-def _array_condition(expected: Sequence[object], depth: int, *, exactly: bool) -> Condition:
-    j = _alias(depth)
-    parts = [
-        Condition(f"{j}.type = 'array'", ()),
-        Condition(f"json_array_length({j}.value) = ?", (len(expected),)),
-    ]
-    for place, value in enumerate(expected):
-        if not exactly and (operators := _operators(value)):
-            parts += [
-                _operation(f"{j}.value", place, operator, operand, depth - 1) for operator, operand in operators.items()
-            ]
-        else:
-            test = _equals_present(value, depth - 1, exactly=exactly)
-            parts.append(_member_exists(f"{j}.value", place, test, depth - 1))
-    return _all(parts)
-
-
-def _equals_present(expected: object, depth: int, *, exactly: bool = True) -> Condition:
-    """Like `_equals`, but a null must be present."""
-    if depth <= 0:
-        raise ValueError(f"A filter may nest at most {_MAX_DEPTH} objects.")
-    return (
-        Condition(f"{_alias(depth)}.type = 'null'", ())
-        if expected is None
-        else _equals(expected, depth, exactly=exactly)
-    )
-
-
-def _member_exists(json: str, name: str | int, test: Condition, depth: int) -> Condition:
-    j = _alias(depth)
-    sql = f"EXISTS (SELECT 1 FROM json_each({json}) AS {j} WHERE {j}.key = ? AND {test.sql})"
-    return Condition(sql, (name, *test.parameters))
-
-
-def _all(conditions: Iterator[Condition] | Sequence[Condition]) -> Condition:
+def _all(conditions: Iterable[Condition]) -> Condition:
     items = list(conditions)
     if not items:
-        return _TRUE
+        return Condition("1", ())
     parameters = tuple(parameter for condition in items for parameter in condition.parameters)
     return Condition(f"({' AND '.join(condition.sql for condition in items)})", parameters)
-
-
-def _alias(depth: int) -> str:
-    return f"j{depth}"
-
-
-def _sql_value(value: Any) -> object:
-    return float(value) if isinstance(value, int) and value not in _INTEGERS else value
 
 
 _COLUMNS = "e.id, n.path, e.key, e.value, e.created, e.updated, e.ttl IS NOT NULL"
