@@ -314,6 +314,7 @@ class Server:
             ("GET", f"{thread}/state/{{checkpoint_id}}", self._get_state, None),
             ("POST", f"{thread}/commands", self._command, Command),
             ("POST", f"{thread}/stream/events", self._thread_events, EventFilter),
+            ("GET", f"{thread}/history", self._history, HistoryQuery),
             ("POST", f"{thread}/history", self._history, HistoryQuery),
             ("GET", f"{thread}/runs", self._list_runs, None),
             ("POST", f"{thread}/runs", self._create_run, RunCreate),
@@ -329,7 +330,9 @@ class Server:
             ("POST", "/runs/stream", self._stream_run, RunCreate),
         ]
         self._inputs = {name: graph.get_input_jsonschema() for name, graph in self._graphs.items()}
-        described = [(method, path, handler.__name__, body) for method, path, handler, body in table]
+        described = [
+            (method, path, handler.__name__, body if method != "GET" else None) for method, path, handler, body in table
+        ]
         self._described = openapi(described, self._inputs)
         served = [Route(path, _answering(handler, body), methods=[method]) for method, path, handler, body in table]
         return [*served, Mount("/mcp", self._answer_mcp)]
@@ -800,7 +803,7 @@ def _answering(handler: Handler, body: type[BaseModel] | None) -> Callable[[Requ
 
     Args:
         handler: The handler.
-        body: The form of the requests' bodies; None if they have none.
+        body: The form of the requests' bodies, or of the query of GET; None if they have none.
     """
 
     async def answer(request: Request) -> Response:
@@ -835,9 +838,8 @@ async def _absent(request: Request, error: Exception) -> Response:
 
 
 async def _body(request: Request, kind: type[B]) -> B:
-    body = await request.body()
     try:
-        data = json_object(body)
+        data = dict(request.query_params) if request.method == "GET" else json_object(await request.body())
     except ValueError as error:
         raise HTTPException(422, str(error)) from None
     return _parsed_fields(data, kind)
