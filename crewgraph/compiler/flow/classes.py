@@ -30,13 +30,9 @@ class Classes(Mapping[str, type[object]]):
         self._short: dict[str, list[type[object]]] = {}
         for kind in self._full.values():
             self._short.setdefault(kind.__qualname__, []).append(kind)
-        self._tags = {kind: self._tag(kind) for kind in self._full.values()}
 
     def tag(self, kind: type[object]) -> str:
         """Return the name of a class in checkpoints."""
-        return self._tags.get(kind) or self._tag(kind)
-
-    def _tag(self, kind: type[object]) -> str:
         name = kind.__qualname__
         return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
 
