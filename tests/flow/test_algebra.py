@@ -8,11 +8,10 @@ from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls, initial_progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import Execution, Progress, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition
-from crewgraph.errors import FlowLoopError
 
 from .random_flows import LARGE, Naive, computed, flows, plainly, values
 
@@ -63,7 +62,7 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowTopology, data: st
 
 @settings(max_examples=of(30, 150), suppress_health_check=LARGE)
 @given(flows(), st.data())
-def test_progress_is_json_and_a_run_continues_from_it_as_from_the_progress_itself(
+def test_progress_is_json_that_is_not_changed_and_a_run_continues_from_it_as_from_the_progress_itself(
     definition: FlowTopology, data: st.DataObject
 ):
     plan = TriggerPlan(definition)
@@ -72,27 +71,14 @@ def test_progress_is_json_and_a_run_continues_from_it_as_from_the_progress_itsel
     for _ in range(25):
         if not progress["inflight"]:
             break
-        done = data.draw(st.sampled_from(sorted(progress["inflight"])))
-        value = data.draw(values(plan.methods[progress["inflight"][done]["method"]].is_router))
-        progress = after(plan, progress, done, value, plainly(value))
-        reread = json.loads(json.dumps(after(plan, reread, done, value, plainly(value))))
-        assert json.dumps(progress) == json.dumps(reread)
-
-
-@settings(max_examples=of(20, 100), suppress_health_check=LARGE)
-@given(flows(), st.data())
-def test_nothing_that_is_given_is_changed(definition: FlowTopology, data: st.DataObject):
-    plan = TriggerPlan(definition)
-    progress = initial_progress(plan, plan.starts, "run")
-    for _ in range(15):
-        if not progress["inflight"]:
-            break
         before = json.dumps(progress)
         done = data.draw(st.sampled_from(sorted(progress["inflight"])))
         value = data.draw(values(plan.methods[progress["inflight"][done]["method"]].is_router))
         following = after(plan, progress, done, value, plainly(value))
         assert json.dumps(progress) == before
         progress = following
+        reread = json.loads(json.dumps(after(plan, reread, done, value, plainly(value))))
+        assert json.dumps(progress) == json.dumps(reread)
 
 
 # Sizes and limits
@@ -164,17 +150,6 @@ def test_two_methods_that_say_the_same_label_make_its_listener_run_twice_at_once
     for done in ("a#1", "b#1"):
         progress = after(plan, progress, done, "x", "x")
     assert sorted(progress["inflight"]) == ["h#1", "h#2"]
-
-
-def test_a_method_that_runs_too_often_is_named():
-    methods = [FlowMethod(name="again", func=computed, condition="more", is_start=True, is_router=True)]
-    plan = TriggerPlan(FlowTopology(name="Loop", methods={one.name: one for one in methods}))
-    progress = initial_progress(plan, plan.starts, "run")
-    for number in range(1, 6):
-        check_calls(plan, progress, "again", 5)
-        progress = after(plan, progress, f"again#{number}", "more", "more")
-    with pytest.raises(FlowLoopError, match="method `again` of flow `Loop` has run 5 times"):
-        check_calls(plan, progress, "again", 5)
 
 
 @pytest.mark.parametrize(("second", "runs"), [(None, 1), ("first", 2)])

@@ -39,29 +39,6 @@ class Noting(Flow):
         return self.notes.count(what)
 
 
-def test_or_of_two_starts_fires_once_for_the_first(mode: Mode):
-    class OrPlain(Noting):
-        @start()
-        def a(self):
-            self.note("a")
-            return 1
-
-        @start()
-        async def b(self):
-            await wait_until_async(lambda: self.recorded("h1"))
-            self.note("b")
-            return 2
-
-        @listen(or_(a, b))
-        def h(self, r):
-            self.note(f"h{r}")
-            return r
-
-    flow = OrPlain()
-    assert kickoff(mode, flow) == 2
-    assert flow.notes == ["a", "h1", "b"]
-
-
 def test_the_loser_of_an_or_race_runs_on_and_feeds_its_own_listeners(mode: Mode):
     class OrRace(Noting):
         @start()

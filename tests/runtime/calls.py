@@ -165,4 +165,4 @@ def test_a_method_of_a_flow_costs_what_it_uses():
     chain: Any = type("Chain", (Flow,), methods)
     for _ in range(2):
         chain().kickoff(checkpointer=False)
-    assert len(own_calls(lambda: chain().kickoff(checkpointer=False))) / len(methods) <= 145
+    assert len(own_calls(lambda: chain().kickoff(checkpointer=False))) / len(methods) <= 140

@@ -8,7 +8,7 @@ The routers of an event run first, one after another, each with all that follows
 follows them; then the listeners of the routers' labels. What has to wait for others is kept as *follow-ups*.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NotRequired, TypeAlias, cast
 
@@ -161,14 +161,13 @@ def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequ
         result: its return value, in the form of checkpoints.
     """
     cause = progress["inflight"][done]
-    if "follow_ups" in progress:
-        steps = _StepInOrder(plan, progress, done)
-        steps.complete(cause, labels)
-        return steps.progress(result)
     step = _ProgressStep(plan, progress, done)
-    step.fire(cause["method"], None)
-    for label in labels:
-        step.fire(label, label)
+    if "follow_ups" in progress:
+        step.complete(cause, labels)
+    else:
+        step.fire(cause["method"], None)
+        for label in labels:
+            step.fire(label, label)
     return step.progress(result)
 
 
@@ -198,6 +197,7 @@ class _ProgressStep:
         """The completion whose events are fired."""
 
         self._triggered = set[str]()
+        self.follow_ups = dict(progress.get("follow_ups", {}))
 
     def fire(self, event: str, label: str | None, *, routers: bool | None = None) -> dict[str, Execution]:
         """Trigger the listeners of an event: all of them, or only routers or others; return what is to run."""
@@ -262,17 +262,14 @@ class _ProgressStep:
         self.ran[name] = (number, times + 1)
         return number
 
-    def progress(self, result: object, needed_later: Set[str | None] = frozenset()) -> Progress:
-        """Return the resulting progress.
-
-        Args:
-            result: what the execution returned.
-            needed_later: the executions whose results others than those in flight will need.
-        """
+    def progress(self, result: object) -> Progress:
+        """Return the resulting progress, with what the execution returned."""
         before: Mapping[str, Execution] = self.before["inflight"]
         inflight = {**{name: execution for name, execution in before.items() if name != self.completed}, **self.new}
-        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])} | needed_later
-        return {
+        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])}
+        if self.follow_ups:
+            needed |= self._needed_by_follow_ups()
+        progress: Progress = {
             "inflight": inflight,
             "pending": self.pending,
             "fired": self.fired,
@@ -285,17 +282,12 @@ class _ProgressStep:
             "run": self.before["run"],
             "definition": self.before["definition"],
         }
-
-
-class _StepInOrder(_ProgressStep):
-    """Collects the effects of one completion in a flow with routers."""
-
-    def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
-        super().__init__(plan, progress, done)
-        self.follow_ups = dict(progress.get("follow_ups", {}))
+        if "follow_ups" in self.before:
+            progress["follow_ups"] = self.follow_ups
+        return progress
 
     def complete(self, cause: Execution, labels: Sequence[str]) -> None:
-        """Begin what follows a completion, or what waited for it."""
+        """Begin what follows a completion in a flow with routers, or what waited for it."""
         done, before = self.completed, cause.get("before")
         heard = [event for event in (cause["method"], *labels) if event in self.plan.listeners]
         if before is None and len(heard) < 2 and not self.plan.ordered_events.intersection(heard):
@@ -383,13 +375,6 @@ class _StepInOrder(_ProgressStep):
             return
         del self.follow_ups[key]
         self._begin(key, waiting["next"], waiting["before"])
-
-    def progress(self, result: object, needed_later: Set[str | None] = frozenset()) -> Progress:
-        progress = super().progress(
-            result, needed_later | self._needed_by_follow_ups() if self.follow_ups else needed_later
-        )
-        progress["follow_ups"] = self.follow_ups
-        return progress
 
     def _needed_by_follow_ups(self) -> set[str | None]:
         items = [item for waiting in self.follow_ups.values() for item in waiting["next"]]

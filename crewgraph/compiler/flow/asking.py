@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -65,13 +65,14 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
         Question(id=question_id, method=method, message=message, metadata=metadata or {}),
         _flow_report(running),
     )
-    if question_id not in running.run.answers:
-        report.input_requested(question)
     provider: InputProvider | None = running.run.flow.input_provider or flow_config.input_provider
     response_metadata: Metadata | None = None
-    if provider is not None and question_id not in running.run.answers:
+    is_asked = question_id not in running.run.answers
+    if is_asked:
+        report.input_requested(question)
+    if is_asked and provider is not None:
         answer, response_metadata = _ask_provider(provider, running, question, timeout)
-    elif timeout is not None and question_id not in running.run.answers and _asks_here(running):
+    elif is_asked and timeout is not None and _asks_here(running):
         answer = read_line(_question_prompt(question), timeout)
     else:
         answer = _answer(running, question, None)
@@ -121,10 +122,10 @@ def interrupts(running: Running, place: str = "") -> Generator[None]:
     if running.run.answers:
         while (answer := answer_to(running, f"{questions}{len(answers)}")) is not None:
             answers.append(answer)
-    config = var_child_runnable_config.get()
-    inside = with_answers(config, answers) if answers and config is not None else config
+    config = var_child_runnable_config.get() if answers else None
+    answered = nullcontext() if config is None else scoped(var_child_runnable_config, with_answers(config, answers))
     try:
-        with scoped(var_child_runnable_config, inside):
+        with answered:
             yield
     except GraphInterrupt as stop:
         pending = stop.args[0] if stop.args else ()
@@ -273,7 +274,7 @@ def _feedback_result(
     """Return the feedback in a text, or in an inbox's decision with a text."""
     outcome = None
     if request.emit:
-        outcome = _decided(request, text, decision, running.method) or _chosen_outcome(request, text, running.method)
+        outcome = _outcome(request, text, decision, running.method)
     elif decision == "reject":
         text = text or decision  # an empty text would accept
     return HumanFeedbackResult(
@@ -348,36 +349,32 @@ def _plain_question(running: Running, question: Question) -> PlainDict:
     return {**plain, "execution": running.name}
 
 
-def _decided(request: FeedbackRequest, text: str, decision: str | None, method: str) -> str | None:
-    """Return the outcome of an inbox's decision; None if the text decides.
+def _outcome(request: FeedbackRequest, text: str, decision: str | None, method: str) -> str:
+    """Return the outcome that a text names, else the one that an inbox's decision or the model that reads the text does.
 
     Raises:
-        RunError: no outcome has the name of the decision, and there is no text.
+        RunError: there is none.
     """
-    if decision is None or text.strip().casefold() in map(str.casefold, request.emit):
-        return None
-    words = YES if decision == "approve" else NO
-    outcome = next((outcome for outcome in request.emit if outcome.casefold() in words), None)
-    if outcome is None and not text:
-        outcomes = ", ".join(f"`{item}`" for item in request.emit)
-        raise RunError(
-            f"`{decision}` is none of {outcomes}, the outcomes of method `{method}`. Answer with one of them as text."
-        )
-    return outcome
-
-
-def _chosen_outcome(request: FeedbackRequest, text: str, method: str) -> str:
     answer = text.strip().casefold()
     matches = [item for item in request.emit if item.casefold() == answer]
+    if not matches and decision is not None:
+        words = YES if decision == "approve" else NO
+        matches = [item for item in request.emit if item.casefold() in words]
+        if not matches and not text:
+            raise _unknown_outcome(request, f"for method `{method}`, `{decision}`")
     if not matches and answer and request.llm is not None:
         matches = _outcomes_by_model(request, text)
     if matches:
         return matches[0]
     if request.default_outcome is not None:
         return request.default_outcome
+    raise _unknown_outcome(request, f"the answer {text!r:.80} to method `{method}`")
+
+
+def _unknown_outcome(request: FeedbackRequest, answer: str) -> RunError:
     outcomes = ", ".join(f"`{item}`" for item in request.emit)
-    raise RunError(
-        f"the answer {text!r:.80} to method `{method}` is none of {outcomes}. Answer with one of them, or give "
+    return RunError(
+        f"{answer} is none of {outcomes}. Answer with one of them, or give "
         "`human_feedback` an `llm` that reads answers, or a `default_outcome`."
     )
 

@@ -30,13 +30,9 @@ class Classes(Mapping[str, type[object]]):
         self._short: dict[str, list[type[object]]] = {}
         for kind in self._full.values():
             self._short.setdefault(kind.__qualname__, []).append(kind)
-        self._tags = {kind: self._tag(kind) for kind in self._full.values()}
 
     def tag(self, kind: type[object]) -> str:
         """Return the name of a class in checkpoints."""
-        return self._tags.get(kind) or self._tag(kind)
-
-    def _tag(self, kind: type[object]) -> str:
         name = kind.__qualname__
         return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
 
@@ -76,40 +72,32 @@ def classes_of(
         state: the class of its state, if it is a model.
         more: further classes.
     """
-    classes: dict[type[object], None] = {}
+    values: list[object] = []
     for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:
         holder: ModuleType | None = sys.modules.get(module)
-        _collect_classes(classes, list(vars(holder).values()) if holder else [])
+        values += vars(holder).values() if holder else ()
     for method in definition.methods.values():
         for function in dict.fromkeys((method.func, unwrap(method.func))):
-            _collect_classes(
-                classes,
-                [
-                    *[part for item in annotations_of(function).values() for part in _parts(item)],
-                    *getattr(function, "__globals__", {}).values(),
-                ],
-            )
-            _collect_classes(
-                classes,
-                [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)],
-            )
-    preferred: dict[type[object], None] = {}
-    _collect_classes(preferred, [*more, *([state] if state is not None else [])])
-    return Classes([*classes, *preferred])
+            values += (part for item in annotations_of(function).values() for part in _parts(item))
+            values += getattr(function, "__globals__", {}).values()
+            values += (cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell))
+    return Classes([*_data_classes(values), *_data_classes([*more, state])])
 
 
 def _full(kind: type[object]) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _collect_classes(classes: dict[type[object], None], values: list[object]) -> None:
-    for value in values:
+def _data_classes(values: Iterable[object]) -> dict[type[object], None]:
+    """Return the classes of data among values, with those that the fields of models are annotated with."""
+    classes: dict[type[object], None] = {}
+    pending = list(values)
+    for value in pending:
         if isinstance(value, type) and value not in classes and _is_data(value):
             classes[value] = None
             if issubclass(value, BaseModel):
-                _collect_classes(
-                    classes, [part for field in value.model_fields.values() for part in _parts(field.annotation)]
-                )
+                pending += (part for field in value.model_fields.values() for part in _parts(field.annotation))
+    return classes
 
 
 def _is_data(kind: type[object]) -> bool:

@@ -1,66 +1,18 @@
-"""Completions as plain data, and their effects on the graph's state besides progress and flow state.
+"""What the graph's state holds of a run besides progress and flow state, and the names of executions and threads.
 
 Runs inside methods have threads named `<the flow's thread>/<its run>/<the method's execution>/<number>`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
-from typing_extensions import TypedDict
-
-from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress
+from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.record import TAG, VALUE
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.schema import PlainMapping
 
 _FEEDBACK = HumanFeedbackResult.__qualname__
-
-Done = tuple[str, list[str], object]
-"""A completed execution, its labels and its result, in the form of checkpoints."""
-
-
-class Completion(TypedDict):
-    """Executions that completed together, as plain data."""
-
-    done: Sequence[Done]
-    state: PlainMapping
-    """The changes of the state."""
-
-    marked: NotRequired[bool]
-    """Whether runs resume from here, if only some methods are persisted."""
-
-    is_declared: NotRequired[bool]
-    """Whether the results of methods are stored, for expressions."""
-
-    unsaved: NotRequired[str]
-    """The method after which the state could not be saved."""
-
-
-def extra_updates(
-    values: Mapping[str, object], progress: Progress, state: Mapping[str, object], completion: Completion
-) -> GraphUpdate:
-    """Return the other changes of the graph's state at a completion.
-
-    Args:
-        values: the graph's state before it.
-        progress: the progress after it.
-        state: the flow's state after it.
-        completion: the completion.
-    """
-    update: GraphUpdate = {}
-    feedback = [result for name, _, result in completion["done"] if is_feedback(name, result)]
-    if feedback:
-        update["feedback"] = _with_run(progress, [*(of_run(values, "feedback") or ()), *feedback])
-    if completion.get("is_declared"):
-        returned = {method_of(name): result for name, _, result in completion["done"]}
-        earlier: Mapping[str, object] = of_run(values, "outputs") or {}
-        update["outputs"] = _with_run(progress, {**earlier, **returned})
-    if completion.get("marked"):
-        update["saved"] = {"state": state, "progress": progress}
-    if completion.get("unsaved") or of_run(values, "unsaved"):
-        update["unsaved"] = _with_run(progress, completion.get("unsaved"))
-    return update
 
 
 def of_run(values: GraphState, channel: str) -> Any:
@@ -80,14 +32,15 @@ def forked_values(values: GraphState, run: str) -> dict[str, object]:
     update: dict[str, object] = {"progress": progress}
     for channel in ("feedback", "outputs", "unsaved"):
         if (value := of_run(values, channel)) is not None:
-            update[channel] = _with_run(progress, value)
+            update[channel] = with_run(progress, value)
     saved: PlainMapping | None = values.get("saved")
     if saved is not None and saved["progress"]["run"] == values["progress"]["run"]:
         update["saved"] = {**saved, "progress": {**saved["progress"], "run": run}}
     return update
 
 
-def _with_run(progress: Progress, value: object) -> dict[str, object]:
+def with_run(progress: Progress, value: object) -> dict[str, object]:
+    """Return the value of a channel with the run that it belongs to."""
     return {"run": progress["run"], "value": value}
 
 

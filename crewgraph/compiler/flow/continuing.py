@@ -48,7 +48,7 @@ def check_flow_continues(
     """
     name, step = place["thread_id"], None
     if progress["definition"] in ("", run.plan.digest):
-        problem = _unknown_method(run.plan, _methods_ahead(progress))
+        problem = _unknown_method(run.plan, progress)
     else:
         thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
         checkpoints: list[CheckpointTuple] = yield collected(saver, "list", {"configurable": thread})
@@ -84,7 +84,6 @@ class _Past:
         self._completed: list[_Completed] = []
         # By the number of completions before:
         self._reached: dict[int, Progress] = {}
-        self._inflight: dict[int, Mapping[str, str]] = {}
         self._steps: dict[int, int] = {}
         # By the execution that completed last:
         self._counts: dict[str | None, int] = {}
@@ -107,18 +106,15 @@ class _Past:
         """Return why the flow cannot continue the run, and the last step in its history from which it can."""
         if self._begun is None:
             return _FORGOTTEN, None
-        count = len(self._completed) if rewound is None else self._counts.get(rewound, len(self._completed))
-        continued = {count}
-        if count in self._reached:
-            self._set_back(count)  # what comes after it runs again
+        if rewound is not None and rewound in self._counts:
+            self._set_back(self._counts[rewound])  # what comes after it runs again
         latest = len(self._completed)
-        continued.add(latest)
-        problem, step = None, None
+        problem, step, count = None, None, 0
         for count, replayed in enumerate(self._replayed(self._begun)):
             difference = self._difference(count, replayed)
             if difference is None:
                 step = self._steps.get(count, step)
-            elif count in continued:
+            elif count == latest:
                 problem = difference
         if count < latest:
             method = method_of(self._completed[count].execution)
@@ -135,7 +131,7 @@ class _Past:
         elif last in self._counts:  # set back
             self._set_back(self._counts[last])
         else:
-            before = self._inflight[len(self._completed)]
+            before = self._reached[len(self._completed)]["inflight"]
             ended = {name: None for name in before if name not in progress["inflight"] and name != last}
             for name in [
                 *filter(ended.__contains__, progress["results"]),
@@ -145,23 +141,17 @@ class _Past:
                 self._complete(name, progress)
         count = len(self._completed)
         self._reached[count] = progress
-        self._inflight[count] = {name: item["method"] for name, item in progress["inflight"].items()}
-        self._step(last)
-
-    def _set_back(self, count: int) -> None:
-        del self._completed[count:]
-        for positions in (self._reached, self._inflight, self._steps):
-            for position in [position for position in positions if position > count]:
-                del positions[position]
-        self._counts = {name: position for name, position in self._counts.items() if position <= count}
-
-    def _step(self, last: str | None) -> None:
-        count = len(self._completed)
         self._counts[last] = count
         if last != self._last:
             self._steps[count] = self._number
             self._number += 1
         self._last = last
+
+    def _set_back(self, count: int) -> None:
+        del self._completed[count:]
+        self._reached = {position: progress for position, progress in self._reached.items() if position <= count}
+        self._steps = {position: step for position, step in self._steps.items() if position <= count}
+        self._counts = {name: position for name, position in self._counts.items() if position <= count}
 
     def _complete(self, name: str, progress: Progress) -> None:
         fired = [item["label"] for item in progress["inflight"].values() if item["source"] == name and item["label"]]
@@ -204,42 +194,34 @@ class _Past:
 
     def _difference(self, count: int, replayed: Progress) -> str | None:
         """Return how the run differs after some completions from what the edited flow would have come to."""
-        inflight, place = self._inflight.get(count), "is under way"
-        if inflight is not None:
-            unknown = _unknown_method(self._plan, inflight)
-            if unknown is not None:
-                return unknown
-            place = f"continues with method `{next(iter(inflight.values()))}`" if inflight else "is done"
-            missing = [item["method"] for name, item in replayed["inflight"].items() if name not in inflight]
-            if missing:
-                return f"{place}, and has no result of method `{missing[0]}`"
-            early = [method for name, method in inflight.items() if name not in replayed["inflight"]]
-            if early:
-                return f"continues with method `{early[0]}`, which would not run yet"
         stored = self._reached.get(count)
         if stored is None:
             return None
-        if (unknown := _unknown_method(self._plan, _methods_ahead(stored))) is not None:
+        if (unknown := _unknown_method(self._plan, stored)) is not None:
             return unknown
+        inflight = {name: item["method"] for name, item in stored["inflight"].items()}
+        place = f"continues with method `{next(iter(inflight.values()))}`" if inflight else "is done"
+        missing = [item["method"] for name, item in replayed["inflight"].items() if name not in inflight]
+        if missing:
+            return f"{place}, and has no result of method `{missing[0]}`"
+        early = [method for name, method in inflight.items() if name not in replayed["inflight"]]
+        if early:
+            return f"continues with method `{early[0]}`, which would not run yet"
         if (left_out := _left_out(self._plan, stored, replayed)) is not None:
             return f"{place}, and would not run method `{left_out}` then"
         changed = _counted_otherwise(self._plan, stored, replayed)
         return changed and f"{place}, and has counted other events for method `{changed}` than it would now"
 
 
-def _methods_ahead(progress: Progress) -> dict[str, str]:
-    """Return the methods that are running or that follow others, by an id."""
-    later = [item["execution"] for item in _follow_ups(progress) if "execution" in item]
-    running = {name: item["method"] for name, item in progress["inflight"].items()}
-    return {**running, **{f"{item['method']}@": item["method"] for item in later}}
-
-
 def _follow_ups(progress: Progress) -> list[FollowUp]:
     return [item for waiting in progress.get("follow_ups", {}).values() for item in waiting["next"]]
 
 
-def _unknown_method(plan: TriggerPlan, inflight: Mapping[str, str]) -> str | None:
-    unknown = next((method for method in inflight.values() if method not in plan.methods), None)
+def _unknown_method(plan: TriggerPlan, progress: Progress) -> str | None:
+    """Return what is wrong if a method that is running, or that follows others, is not in the flow."""
+    later = [item["execution"] for item in _follow_ups(progress) if "execution" in item]
+    ahead = [item["method"] for item in (*progress["inflight"].values(), *later)]
+    unknown = next((method for method in ahead if method not in plan.methods), None)
     return None if unknown is None else f"continues with method `{unknown}`, which the flow does not have"
 
 

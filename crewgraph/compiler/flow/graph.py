@@ -101,22 +101,6 @@ def draw_graph(plan: TriggerPlan, flow_name: str) -> Graph:
     return graph
 
 
-class ShownAsFlow:
-    """Draws the flow locally; LangGraph would request the picture from a server on the network."""
-
-    flow: "FlowDefinition"
-    """The flow."""
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
-        """Return the representations for notebooks: the drawing, and the mermaid text."""
-        drawn: Any = self.flow  # a `Flow`, which can draw itself
-        return {
-            "text/plain": repr(self),
-            "text/html": drawn._repr_html_(),
-            "text/markdown": f"```mermaid\n{drawn.to_mermaid()}```\n",
-        }
-
-
 class _Channels(TypedDict, total=False):
     """The state of the graph."""
 
@@ -267,7 +251,7 @@ def _first(state: GraphState) -> list[str]:
     return [item["method"] for item in progress["inflight"].values()] or [END]
 
 
-class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
+class FlowGraph(OwnedGraph, InlineGraph):
     """The compiled graph of a flow: each invocation is a run of the flow, and drawings show the flow instead of its nodes.
 
     Args:
@@ -470,7 +454,16 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""
-        return draw_graph(self.plan, self.flow.flow_name)
+        return self.get_graph()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
+        """Return the representations for notebooks: the drawing, made locally rather than by a server, and the mermaid text."""
+        drawn: Any = self.flow  # a `Flow`, which can draw itself
+        return {
+            "text/plain": repr(self),
+            "text/html": drawn._repr_html_(),
+            "text/markdown": f"```mermaid\n{drawn.to_mermaid()}```\n",
+        }
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
         """Edit a state; see LangGraph. `{"output": ...}` as a method in flight completes that method; None changes nothing.

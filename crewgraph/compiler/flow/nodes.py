@@ -15,15 +15,13 @@ from langgraph.types import Command
 
 from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphState, Progress
-from crewgraph.compiler.flow.completion import extra_updates, of_run
+from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.scheduler import Ended, retry_save, run_alone, start_all, wait_for_first
-from crewgraph.compiler.flow.state_changes import apply_changes
 from crewgraph.compiler.flow.updates import (
     answer_update,
-    complete,
-    finish_update,
+    completed,
     park_update,
     question_update,
     result_update,
@@ -141,19 +139,15 @@ def _committed(run: FlowRun, state: GraphState, landed: Ended) -> Program[object
     """Return the update with the completed executions, and the next nodes."""
     if isinstance(landed, Parked):
         return Command(update=park_update(run, landed), goto=WAIT)
-    progress: Progress = state["progress"]
-    following, completion = yield from complete(run, progress, landed)
-    changed = completion["state"]
-    full = apply_changes(state.get("state"), changed) if completion.get("marked") else {}
-    update = finish_update(run, following, changed) | extra_updates(state, following, full, completion)
-    return Command(update=update, goto=_next(run, progress, following))
+    update = yield from completed(run, state, landed)
+    return Command(update=update, goto=_next(run, state["progress"], update["progress"]))
 
 
 def _next(run: FlowRun, before: Progress, progress: Progress) -> Sequence[str] | str:
     inflight = progress["inflight"]
-    if run.unsaved is not None:
-        return WAIT
-    if not inflight:
+    if not inflight and run.unsaved is None:
         return ()
-    new = [] if run.failed else [name for name in inflight if name not in before["inflight"]]
-    return list(dict.fromkeys(inflight[name]["method"] for name in new)) or WAIT
+    if run.failed or run.unsaved is not None:
+        return WAIT
+    new = [execution["method"] for name, execution in inflight.items() if name not in before["inflight"]]
+    return list(dict.fromkeys(new)) or WAIT

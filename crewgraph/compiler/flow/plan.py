@@ -1,8 +1,10 @@
 """The trigger plan of a flow: which methods listen to which event, and which may run more than once."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from crewgraph.core.digests import digest
 from crewgraph.definitions.flow.definition import FlowTopology, plain_condition
@@ -102,26 +104,12 @@ class TriggerPlan:
 
         The others need no counters in the checkpoints, which would grow with the flow.
         """
-        following = {name: list(dict.fromkeys(self._following(name))) for name in self.methods}
-        incoming = dict.fromkeys(self.methods, 0)
-        for names in following.values():
-            for name in names:
-                incoming[name] += 1
-        repeating = {name for name in self.methods if incoming[name] > 1 or self._several(name)}
-        once = [name for name, count in incoming.items() if count == 0]
+        following = {name: set(self._following(name)) for name in self.methods}
+        incoming = Counter(chain.from_iterable(following.values()))
+        once = [name for name in self.methods if not incoming[name] and not self._several(name)]
         for name in once:
-            for successor in following[name]:
-                incoming[successor] -= 1
-                if incoming[successor] == 0:
-                    once.append(successor)
-        repeating |= incoming.keys() - set(once)
-        todo = list(repeating)
-        while todo:
-            for successor in following[todo.pop()]:
-                if successor not in repeating:
-                    repeating.add(successor)
-                    todo.append(successor)
-        return frozenset(repeating)
+            once += (one for one in following[name] if incoming[one] == 1 and not self._several(one))
+        return frozenset(self.methods.keys() - set(once))
 
     def _several(self, name: str) -> bool:
         """Whether a method has several triggering events."""

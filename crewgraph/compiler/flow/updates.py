@@ -9,50 +9,42 @@ from langgraph.types import interrupt
 
 from crewgraph.compiler.agent.inbox import of_front_end
 from crewgraph.compiler.crew.state import MESSAGES
-from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress, labels_of, next_progress
 from crewgraph.compiler.flow.asking import answers_of_inbox, flow_inbox_fields
-from crewgraph.compiler.flow.completion import Completion, Done, is_feedback, method_of
+from crewgraph.compiler.flow.completion import is_feedback, method_of, of_run, with_run
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.saving import save_pending, save_state, take_pending
 from crewgraph.compiler.flow.scheduler import MethodEnd
+from crewgraph.compiler.flow.state_changes import apply_changes
 from crewgraph.core.operations import Program
 from crewgraph.core.plain import answer_text, plain
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, label_value, output_value
+from crewgraph.schema import PlainDict
 
 
-def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> Program[tuple[Progress, Completion]]:
-    """Return the progress after some executions have ended, and their completions."""
-    done: list[Done] = []
-    completion = Completion(done=done, state=ended.changed)
+def completed(run: FlowRun, values: GraphState, ended: MethodEnd) -> Program[GraphUpdate]:
+    """Return the update of the graph's state after some executions have ended."""
+    progress: Progress = values["progress"]
+    results: PlainDict = {}
+    changed, is_marked = ended.changed, False
     for name, value in ended.values:
         method = progress["inflight"][name]["method"]
-        labels, result = labels_of(run.plan, method, label_value(method, value)), run.finish(name, method, value)
-        done.append((name, labels, result))
-        progress = next_progress(run.plan, progress, name, labels, result)
+        labels, results[name] = labels_of(run.plan, method, label_value(method, value)), run.finish(name, method, value)
+        progress = next_progress(run.plan, progress, name, labels, results[name])
         if not progress["inflight"] and (extra := run_extension(run.inputs)) is not None:
             extra.end(run.flow, run.state, output_value(method, value))
-            completion["state"] = {**completion["state"], **run.changes()}
+            changed = {**changed, **run.changes()}
         yield from save_state(run, method)
-        if method in run.marks:
-            completion["marked"] = True
+        is_marked = is_marked or method in run.marks
         FlowReport(run, name, method).finished(value)
-    if len(done) > 1:  # else an edited flow could not tell what each of them fires
-        progress["results"] = {**{name: result for name, _, result in done}, **progress["results"]}
-    if run.plan.definition.is_declared:
-        completion["is_declared"] = True
-    if run.unsaved is not None:
-        completion["unsaved"] = run.unsaved[0]
+    if len(results) > 1:  # else an edited flow could not tell what each of them fires
+        progress["results"] = {**results, **progress["results"]}
     run.forget(progress["results"])
-    return progress, completion
-
-
-def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object]) -> dict[str, object]:
-    """Return the update to a progress, with the changes of the flow's state."""
-    update: GraphUpdate = {"progress": progress}
+    update: GraphUpdate = {"progress": progress, **_kept(run, values, progress, results)}
     inflight = progress["inflight"]
     remaining = {name: answer for name, answer in run.answers.items() if name.rpartition(":")[0] in inflight}
     if len(remaining) < len(run.answers):
@@ -61,7 +53,23 @@ def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object
         update["state"] = changed
     elif not inflight:
         update["state"] = run.final_state()
+    if is_marked:
+        update["saved"] = {"state": apply_changes(values.get("state"), changed), "progress": progress}
     return update | result_update(run, progress)
+
+
+def _kept(run: FlowRun, values: GraphState, progress: Progress, results: PlainDict) -> GraphUpdate:
+    """Return what is kept of results: feedback, those of a declared flow, and after which a save failed."""
+    kept: GraphUpdate = {}
+    feedback = [result for name, result in results.items() if is_feedback(name, result)]
+    if feedback:
+        kept["feedback"] = [*(of_run(values, "feedback") or ()), *feedback]
+    if run.plan.definition.is_declared:
+        returned = {method_of(name): result for name, result in results.items()}
+        kept["outputs"] = {**(of_run(values, "outputs") or {}), **returned}
+    if run.unsaved is not None or of_run(values, "unsaved"):
+        kept["unsaved"] = run.unsaved and run.unsaved[0]
+    return {channel: with_run(progress, value) for channel, value in kept.items()}
 
 
 def result_update(run: FlowRun, progress: Progress) -> GraphUpdate:

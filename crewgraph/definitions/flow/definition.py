@@ -98,7 +98,7 @@ class FlowTopology:
             return self.labels.intersection(event for router in routers for event in events_of(router.trigger)) - routed
         return self.labels - routed
 
-    @property
+    @cached_property
     def is_persisted(self) -> bool:
         """Whether any state of a run is saved."""
         methods = self.methods.values()

@@ -4,6 +4,7 @@ Records which method sets which field. Changes inside a value, such as an append
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import wraps
@@ -268,35 +269,24 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
 def _validated(kind: type[BaseModel], current: PlainDict, fields: PlainDict, flow: str) -> BaseModel:
     try:
         return kind.model_validate({**current, **fields}, by_alias=False, by_name=True)
-    except ValidationError as error:
-        # A default that its type forbids (`outline: Outline = None`) is no input.
-        forbidden = {str(part["loc"][0]) for part in error.errors() if part["loc"]}
-        if not forbidden or not forbidden <= current.keys() - fields.keys():
-            raise _not_fitting(kind, flow, error) from error
-        others = {name: value for name, value in current.items() if name not in forbidden}
-        try:
-            validated = kind.model_validate({**others, **fields}, by_alias=False, by_name=True)
-        except ValueError:
-            raise _not_fitting(kind, flow, error) from error
-        vars(validated).update({name: current[name] for name in forbidden})
-        return validated
     except ValueError as error:
-        raise _not_fitting(kind, flow, error) from error
+        faults = error.errors() if isinstance(error, ValidationError) else ()
+        forbidden = {str(part["loc"][0]) for part in faults if part["loc"]}
+        if forbidden and forbidden <= current.keys() - fields.keys():
+            # A default that its type forbids (`outline: Outline = None`) is no input.
+            others = {name: value for name, value in current.items() if name not in forbidden}
+            with suppress(ValueError):
+                validated = kind.model_validate({**others, **fields}, by_alias=False, by_name=True)
+                vars(validated).update({name: current[name] for name in forbidden})
+                return validated
+        raise DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}") from error
 
 
 def assigned(state: BaseModel, name: str, value: object) -> object:
     """Return the result of assigning a value to a field of a copy, because validators may change other fields."""
-    model = type(state)
-    copy = model.__new__(model)
-    for slot in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
-        object.__setattr__(copy, slot, getattr(state, slot))
-    object.__setattr__(copy, "__dict__", dict(state.__dict__))
-    model.__pydantic_validator__.validate_assignment(copy, name, value)
+    copy = state.model_copy()
+    type(state).__pydantic_validator__.validate_assignment(copy, name, value)
     return copy.__dict__[name]
-
-
-def _not_fitting(kind: type[BaseModel], flow: str, error: ValueError) -> DefinitionError:
-    return DefinitionError(f"the inputs do not fit the state `{kind.__name__}` of flow `{flow}`: {error}")
 
 
 def _current_values(state: BaseModel) -> dict[str, object]:
