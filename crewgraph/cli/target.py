@@ -111,7 +111,7 @@ def load_crew_target(target: str | None) -> Crew:
 
 def _crew_of(value: Any) -> Any:
     """Return the crew of a `@CrewBase` object; anything else as it is."""
-    build: Any = None if isinstance(value, (Crew, Flow)) else getattr(value, "crew", None)
+    build: Any = None if issubclass(type(value), (Crew, Flow)) else getattr(value, "crew", None)
     return build() if callable(build) else value
 
 

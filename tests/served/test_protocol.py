@@ -31,6 +31,7 @@ def test_a_crew_is_run_and_its_thread_keeps_what_it_gave(client: Client):
     )
     history = client("threads.get_history", thread)
     assert [step["next"] for step in history[:3]] == [[], ["tell"], ["look"]]
+    assert httpx.get(f"{client.served.url}/threads/{thread}/history", params={"limit": 3}).json() == history[:3]
     runs = client("runs.list", thread)
     assert [(run["status"], run["thread_id"]) for run in runs] == [("success", thread)] * 2
 
