@@ -83,7 +83,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     monkeypatch.setenv("CREWGRAPH_STORAGE_DIR", str(folder))
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     yield folder
-    opened = sys.modules.get("crewgraph.runtime.run_target")  # what a process keeps open, thousands of tests need not
+    opened = sys.modules.get("crewgraph.runtime.runs.storage")  # what a process keeps open, thousands of tests need not
     database = None if opened is None else opened._checkpointers.pop(folder / opened.DATABASE, None)
     if database is not None:
         database.close()

@@ -126,7 +126,7 @@ async def _opened(database: Path | None) -> AsyncGenerator[tuple[Any, Any]]:
     folder = storage_dir() if database is None else database.absolute().parent
     records = folder / ("served.db" if database is None else f"{database.stem}-served.db")
     private_file(records)
-    from crewgraph.runtime.run_target import default_checkpointer
+    from crewgraph.runtime.runs.storage import default_checkpointer
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
     async with AsyncExitStack() as stack:

@@ -65,7 +65,7 @@ from crewgraph.errors import (
 from crewgraph.extras import require
 from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
-from crewgraph.runtime.run_target import checkpointer_for
+from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict, PlainMapping, fault_text, is_object
 from crewgraph.storage.claims.keepers import claim_keeper
 

@@ -34,10 +34,11 @@ from crewgraph.flow.flow import Flow
 from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import check_stored
 from crewgraph.runtime.flow.kickoff import resume_flow_program
-from crewgraph.runtime.run_target import checkpointer_at, checkpointer_for, own_place, own_saver
+from crewgraph.runtime.run_target import own_place, own_saver
 from crewgraph.runtime.runs.crew_fork import ForkRequest, ForkStart
 from crewgraph.runtime.runs.flow_history import flow_steps, fork_program
 from crewgraph.runtime.runs.metadata import FORKED_FROM
+from crewgraph.runtime.runs.storage import checkpointer_at, checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
 from crewgraph.runtime.streaming.crew import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping

@@ -247,43 +247,10 @@ class TaskOutput(LegacyOutput):
         return value.value
 
     @classmethod
-    def of(
-        cls,
-        *,
-        raw: str,
-        pydantic: BaseModel | None,
-        json_dict: dict[str, Any] | None,
-        description: str,
-        name: str | None,
-        expected_output: str | None,
-        agent: str,
-        output_format: OutputFormat,
-        usage: UsageMetrics,
-        usage_by_model: dict[str, UsageMetrics],
-        usage_by_agent: dict[str, dict[str, UsageMetrics]],
-        tool_failures: list[ToolFailureRecord],
-        messages: list[dict[str, Any]],
-    ) -> Self:
-        """Return an output of values that are known to be valid, without validating them."""
-        fields = {  # in the order of the fields, which is that of dumps
-            "raw": raw,
-            "pydantic": pydantic,
-            "json_dict": json_dict,
-            "description": description,
-            "name": name,
-            "expected_output": expected_output,
-            "summary": _summary(description),
-            "agent": agent,
-            "output_format": output_format,
-            "usage": usage,
-            "usage_by_model": usage_by_model,
-            "usage_by_agent": usage_by_agent,
-            "tool_failures": tool_failures,
-            "messages": messages,
-            "structure_error": None,
-            "was_skipped": False,
-        }
-        return trusted(cls, fields)
+    def of(cls, **values: Any) -> Self:
+        """Return an output of values for all its fields but the summary, known to be valid, without validating them."""
+        fields = dict.fromkeys(cls.model_fields)  # whose order is that of dumps
+        return trusted(cls, {**fields, **values, "summary": _summary(values["description"])})
 
     @property
     def json(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]

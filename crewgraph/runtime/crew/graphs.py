@@ -20,8 +20,8 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.revision import Revision
 from crewgraph.definitions.task.output import set_fields
 from crewgraph.errors import CompileError
-from crewgraph.runtime.run_target import checkpointer_of_graph
 from crewgraph.runtime.runs.metadata import crew_labels, program_labels
+from crewgraph.runtime.runs.storage import checkpointer_of_graph
 
 Graph = CompiledStateGraph[Any]
 

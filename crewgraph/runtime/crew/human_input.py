@@ -27,7 +27,8 @@ from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import crew_output
 from crewgraph.runtime.execution import Run
-from crewgraph.runtime.run_target import RunPlace, checkpointer_for
+from crewgraph.runtime.run_target import RunPlace
+from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import is_mapping
 from crewgraph.tools.base import approval_of
 

@@ -17,7 +17,7 @@ from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.disk import private_file
 from crewgraph.errors import DefinitionError, StorageError
-from crewgraph.runtime.run_target import checkpointer_at
+from crewgraph.runtime.runs.storage import checkpointer_at
 from crewgraph.schema import PlainDict
 from crewgraph.settings import storage_dir
 

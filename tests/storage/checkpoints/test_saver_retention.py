@@ -220,7 +220,7 @@ AHEAD = """
 import sys, time
 now = time.time
 time.time = lambda: now() + 40 * 86_400
-from crewgraph.runtime.run_target import default_checkpointer
+from crewgraph.runtime.runs.storage import default_checkpointer
 print(len(list(default_checkpointer().threads())))
 """
 
