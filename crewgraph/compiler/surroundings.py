@@ -9,17 +9,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel
 
-from crewgraph.compiler.crew.state import TASK
-from crewgraph.core.limits import SPENT
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.training import Feedback
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.schema import PlainDict
 from crewgraph.tools.cache import CacheHandler
-
-_ADDED = (TASK, SPENT)  # to an output in the state
 
 
 @dataclass(eq=False)
@@ -45,27 +40,6 @@ class RunNotes:
 
     crew: CrewDefinition | None = None
     """The crew; None where an agent works on its own."""
-
-    def output_of(self, slug: str, stored: PlainDict, structure: type[BaseModel] | None) -> TaskOutput:
-        """Return a task's output: the object that the task made; a new one if another process made it or the state was edited.
-
-        Args:
-            slug: the task's channel.
-            stored: the value of the channel.
-            structure: the class of the output's `pydantic`.
-
-        Raises:
-            TypeError: the value is not a mapping.
-            pydantic.ValidationError: the value is not a task's output.
-        """
-        note = self.tasks.get(slug)
-        if note is None:
-            return TaskOutput.from_plain(stored, structure)
-        if note.output is not None and {key: stored[key] for key in stored if key not in _ADDED} == note.plain:
-            return note.output
-        output = TaskOutput.from_plain(stored, structure)
-        output.messages = note.messages
-        return output
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,8 +39,10 @@ class Revision:
             if type(definition) is not kind or not all(map(is_, read(_fields(definition)), values)):
                 return False
             for container, items in containers:
-                if (container or items) and not _same(_items(container), items):
-                    return False
+                if container or items:
+                    now = _items(container)
+                    if len(now) != len(items) or not all(map(is_, now, items)):
+                        return False
         return True
 
 
@@ -59,7 +61,3 @@ def _items(container: Any) -> _Values:
     if isinstance(container, dict):
         return *cast("dict[Any, Any]", container), *cast("dict[Any, Any]", container).values()
     return tuple(container)
-
-
-def _same(now: _Values, before: _Values) -> bool:
-    return len(now) == len(before) and all(map(is_, now, before))

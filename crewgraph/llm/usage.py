@@ -260,9 +260,10 @@ class UsageLedger:
 
 def plain_usage(by_model: Mapping[str, UsageMetrics]) -> dict[str, dict[str, int]]:
     """Return usage by model name as plain data without zeros."""
-    return {
-        model: {name: number for name, number in vars(usage).items() if number} for model, usage in by_model.items()
-    }
+    plain: dict[str, dict[str, int]] = {}
+    for model, usage in by_model.items():
+        plain[model] = {name: number for name, number in vars(usage).items() if number}
+    return plain
 
 
 def total(parts: Iterable[UsageMetrics]) -> UsageMetrics:

@@ -236,13 +236,12 @@ class Run(Operation):
     async def arun(self) -> "Run":
         require_async_methods(self.graph.checkpointer)
         write_outer = _writer()
-        options = self._options(custom=write_outer is not None)
+        options = self.options if write_outer is None else self._custom_options
         tokens = self._enter()
         try:
             async with aclosing(cast("Any", self.graph.astream(self.graph_input, self.config, **options))) as steps:
                 async for streamed in steps:
-                    self._gather(streamed, write_outer)
-                    if (trim := self._due()) is not None:
+                    if (trim := self._gather(streamed, write_outer)) is not None:
                         await trim.arun()
         finally:
             give_back(*tokens)
@@ -250,18 +249,17 @@ class Run(Operation):
 
     def _stream(self) -> None:
         write_outer = _writer()
-        options = self._options(custom=write_outer is not None)
+        options = self.options if write_outer is None else self._custom_options
         self._cancellation.begin()  # and nothing is given back: this context ends with the run
         self._enter()
         for streamed in self.graph.stream(self.graph_input, self.config, **options):
-            self._gather(streamed, write_outer)
-            if (trim := self._due()) is not None:
+            if (trim := self._gather(streamed, write_outer)) is not None:
                 trim.run()
 
     def parts(self, audience: "Audience") -> Generator[object]:
         """Run and yield the data of the custom stream as it is written."""
         write_outer = _writer()
-        steps: Any = self.graph.stream(self.graph_input, self.config, **self._options(custom=True))
+        steps: Any = self.graph.stream(self.graph_input, self.config, **self._custom_options)
         try:
             while True:
                 written: list[object] = []
@@ -269,8 +267,7 @@ class Run(Operation):
                     streamed = next(steps, None)
                     if streamed is None:
                         return
-                    self._gather(streamed, written.append)
-                    if (trim := self._due()) is not None:
+                    if (trim := self._gather(streamed, written.append)) is not None:
                         trim.run()
                 yield from _routed_items(written, audience, write_outer)
         except GeneratorExit:
@@ -284,7 +281,7 @@ class Run(Operation):
         """Async version of `parts`."""
         require_async_methods(self.graph.checkpointer)
         write_outer = _writer()
-        steps: Any = self.graph.astream(self.graph_input, self.config, **self._options(custom=True))
+        steps: Any = self.graph.astream(self.graph_input, self.config, **self._custom_options)
         try:
             while True:
                 written: list[object] = []
@@ -292,8 +289,7 @@ class Run(Operation):
                     streamed = await anext(steps, None)
                     if streamed is None:
                         return
-                    self._gather(streamed, written.append)
-                    if (trim := self._due()) is not None:
+                    if (trim := self._gather(streamed, written.append)) is not None:
                         await trim.arun()
                 for item in _routed_items(written, audience, write_outer):
                     yield item
@@ -330,14 +326,10 @@ class Run(Operation):
             CURRENT.set(current),
         )
 
-    def _options(self, *, custom: bool) -> dict[str, Any]:
-        if not custom:
-            return self.options
+    @property
+    def _custom_options(self) -> dict[str, Any]:
         # Without `subgraphs`, LangGraph throws away what the steps of a task write.
         return {**self.options, "stream_mode": [*self.options["stream_mode"], "custom"], "subgraphs": True}
-
-    def _due(self) -> Operation | None:
-        return None if self.retention is None else self.retention.due()
 
     def _is_own(self, place: tuple[str, ...]) -> bool:
         """Whether an update comes from this graph. Graphs inside it stream first, from deeper namespaces."""
@@ -347,24 +339,24 @@ class Run(Operation):
             self.questions.clear()
         return place == self._place
 
-    def _gather(self, streamed: Any, written: Callable[[object], None] | None) -> None:
+    def _gather(self, streamed: Any, written: Callable[[object], None] | None) -> Operation | None:
+        """Collect what was streamed; return the removal of older checkpoints that is due."""
         *inside, mode, update = streamed
         if mode == "custom":
             if written is not None:
                 written(update)
-            return
+            return None
         if inside and not self._is_own(inside[0]):
-            return
+            return None
         if mode == "values":
             self.written.update({name: value for name, value in update.items() if not name.startswith("__")})
-            return
-        if self.retention is not None:
-            self.retention.stepped()
+            return None
         for source, values in update.items():
             if source == "__interrupt__":
                 self.questions.extend(values)
             elif values and source != "__metadata__":
                 self.written.update(values)
+        return None if self.retention is None else self.retention.stepped()
 
 
 def _writer() -> Callable[[object], None] | None:

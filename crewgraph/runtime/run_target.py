@@ -98,7 +98,8 @@ def run_place(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpo
     Raises:
         StorageError: the default database cannot be opened.
     """
-    if checkpointer is None and crew.checkpointer is None:
+    is_inside = RUNNING.get() is not None or var_child_runnable_config.get() is not None
+    if is_inside and checkpointer is None and crew.checkpointer is None:
         outer = place_in_flow(thread_id) or (place_in_graph() if thread_id is None else None)
         if outer is not None:
             return outer

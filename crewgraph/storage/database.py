@@ -355,7 +355,7 @@ class Database:
     @property
     def is_replaced(self) -> bool:
         """Whether the file was deleted, or another one took its place, since it was opened."""
-        return self._file is not None and _identity(self.path) != self._file
+        return self._file is not None and _identities(self.path) != [self._file]
 
     @property
     def is_lost(self) -> bool:

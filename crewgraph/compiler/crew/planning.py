@@ -12,7 +12,7 @@ from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.events import TaskReport
+from crewgraph.compiler.task.events import TaskReport, record_task_note
 from crewgraph.compiler.task.structure import StructuredReply, request_structured
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.protocols import Model
@@ -113,11 +113,12 @@ def crew_plan_body(
     report = TaskReport(planning)
     try:
         output = yield from _make_plan(planning, tasks, state, report)
-        yield Notify(partial(report.publish, output))
+        yield Notify(partial(report.publish, output=output))
     except Exception as failure:  # whatever fails the planning is reported, then raised again
         yield Notify(partial(report.fail, failure))
         raise
     yield Notify(partial(report.complete, output))
+    record_task_note(planning.slug, output.messages)
     return {planning.slug: output.to_plain()}
 
 

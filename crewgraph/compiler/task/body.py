@@ -17,7 +17,7 @@ from crewgraph.compiler.crew.state import INPUTS, MESSAGE
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
-from crewgraph.compiler.task.events import TaskReport, record_output, record_task_note
+from crewgraph.compiler.task.events import TaskReport, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
 from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_output, structured
@@ -103,7 +103,8 @@ def _encode_context(step: StepContext) -> str:
 def task_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, object]]:
     """Execute a task; the update holds its output as plain data, in the task's channel."""
     execution = _TaskExecution(assignment, state)
-    override = _execution_override(assignment)
+    overrides = overrides_any(assignment.task, ("execute_sync", "aexecute_sync", "execute_async"))
+    override = _execution_override(assignment) if overrides else None
     if override is not None:
         return {assignment.slug: assignment.labelled((yield from execution.run_override(override)))}
     execution.usage.updates = []
@@ -139,10 +140,8 @@ def skipped_output(assignment: TaskBinding, state: Mapping[str, object]) -> Task
 
 
 def _execution_override(assignment: TaskBinding) -> object:
-    """Return the override of the method that executes a task, if there is one."""
+    """Return the override of the method that executes a task; None if it overrides another of these methods."""
     task = assignment.task
-    if not overrides_any(task, ("execute_sync", "aexecute_sync", "execute_async")):
-        return None
     execute_async = override_of(task, "execute_async") if task.async_execution else None
     if execute_async is not None:
         return partial(_run_execute_async, execute_async)
@@ -206,7 +205,7 @@ class _TaskExecution:
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
                 output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
-                self.add_usage(output)  # a guardrail may have replaced it
+                set_fields(output, **self.made_so_far())  # a guardrail may have replaced it
             elif problem is not None:
                 output, problem = yield from self.demand_structure(output)
             yield Enter("finish")
@@ -216,10 +215,10 @@ class _TaskExecution:
                 output = yield from self.run_post_hooks(output)
             if self.runner.agent.recollection is not None:
                 yield from self.runner.remember(output.raw)
-                self.add_usage(output)
+                set_fields(output, **self.made_so_far())
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
-            yield Notify(partial(self.report.publish, output))
+            yield Notify(partial(self.report.publish, output=output))
             yield from self.run_callbacks(output)
             if self.briefing.output_file is not None:
                 yield from self.save_file(self.briefing.output_file, output)
@@ -228,7 +227,7 @@ class _TaskExecution:
             raise
         yield Notify(partial(self.report.complete, output))
         plain = output.to_plain()
-        record_output(self.assignment.slug, output, plain)
+        record_task_note(self.assignment.slug, output.messages, output, plain)
         return plain
 
     def run_pre_hooks(self) -> Body[None]:
@@ -328,7 +327,6 @@ class _TaskExecution:
                 self.usage,
                 demand=demand,
             )
-        by_model = self.usage.by_model
         output = TaskOutput.of(
             name=task.name or briefing.description,
             description=briefing.description,
@@ -338,25 +336,21 @@ class _TaskExecution:
             json_dict=form.json_dict,
             agent=briefing.role,
             output_format=task.output_format,
-            usage=total(by_model.values()),
-            usage_by_model=by_model,
-            usage_by_agent=self.usage.by_agent(briefing.role),
-            messages=self.runner.conversation,
-            tool_failures=list(self.runner.agent.failures),
+            was_skipped=False,
+            **self.made_so_far(),
         )
         return output, form.problem
 
-    def add_usage(self, output: TaskOutput) -> None:
-        """Add the usage, the messages and the tool failures so far to the output."""
+    def made_so_far(self) -> PlainDict:
+        """Return the fields of an output for the usage, the messages and the tool failures so far."""
         by_model = self.usage.by_model
-        set_fields(
-            output,
-            usage=total(by_model.values()),
-            usage_by_model=by_model,
-            usage_by_agent=self.usage.by_agent(self.briefing.role),
-            messages=self.runner.conversation,
-            tool_failures=list(self.runner.agent.failures),
-        )
+        return {
+            "usage": total(by_model.values()),
+            "usage_by_model": by_model,
+            "usage_by_agent": self.usage.by_agent(self.briefing.role),
+            "messages": self.runner.conversation,
+            "tool_failures": list(self.runner.agent.failures),
+        }
 
     def run_callbacks(self, output: TaskOutput) -> Body[None]:
         """Call the user's callbacks: the task's own, unless the crew is tested, then the crew's; each once."""

@@ -21,19 +21,13 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
 
-def record_task_note(slug: str, messages: list[dict[str, object]]) -> None:
-    """Note that a task is done."""
+def record_task_note(
+    slug: str, messages: list[dict[str, object]], output: TaskOutput | None = None, plain: PlainDict | None = None
+) -> None:
+    """Note that a task is done, with its output and that as plain data if they are at hand."""
     notes = AROUND.get().notes
     if notes is not None:
-        notes.tasks[slug] = TaskNote(datetime.now(), messages)
-
-
-def record_output(slug: str, output: TaskOutput, plain: PlainDict) -> None:
-    """Note the output of a finished task and its plain data."""
-    notes = AROUND.get().notes
-    note = None if notes is None else notes.tasks.get(slug)
-    if note is not None:
-        note.output, note.plain = output, plain
+        notes.tasks[slug] = TaskNote(datetime.now(), messages, output, plain)
 
 
 _log = redacted_logger("crewgraph")
@@ -113,17 +107,13 @@ class TaskReport(AgentReport):
         _log.warning("%s: no structured output, the text is kept: %s", self.where, problem)
         self._emit(late.TaskOutputUnstructuredEvent, task=self._task, error=problem)
 
-    def publish(self, output: TaskOutput) -> None:
-        """Set the task's output, which the user sees from now on."""
-        self._set_results(output=output)
-        record_task_note(self._assignment.slug, output.messages)
-
     def publish_override_output(self, plain: Mapping[str, object]) -> None:
         """Set the output of a user's override, which has emitted its events itself."""
         set_fields(self._task, output=TaskOutput.from_plain(plain, self._task.output_pydantic))
         record_task_note(self._assignment.slug, [])
 
-    def _set_results(self, **results: TaskOutput) -> None:
+    def publish(self, **results: TaskOutput) -> None:
+        """Show what has come of the task, which the user sees from now on: its `output`, unless it failed."""
         set_fields(
             self._task,
             end_time=datetime.now(),
@@ -139,7 +129,7 @@ class TaskReport(AgentReport):
 
     def fail(self, failure: Exception) -> None:
         """The task failed; the failure gets a note with the task's name."""
-        self._set_results()
+        self.publish()
         cause = self._located(failure)
         error = f"{self.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._emit_agent_error(error)

@@ -41,7 +41,7 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import default_book
 from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
-from crewgraph.runtime.crew.results import recorded_files
+from crewgraph.runtime.crew.results import output_of, recorded_files
 from crewgraph.runtime.execution import Run, wait_for_listeners
 from crewgraph.runtime.run_hooks import agent_observers, is_hooked, observed, run_entry_hooks, with_run_hooks
 from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
@@ -72,7 +72,7 @@ def execute(
     assignment = single_binding(task, agent, context, tools)
     notes = RunNotes()
     plain = yield from _run_task_body(assignment, task_body_without_override, notes)
-    output = notes.output_of(assignment.slug, plain, task.output_pydantic)
+    output = output_of(assignment, plain, notes)
     _charge_usage(task, output.usage_by_model)
     return output
 

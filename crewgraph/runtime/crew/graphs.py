@@ -104,7 +104,8 @@ def graph_of(crew: CrewDefinition, checkpointer: Any, granularity: str = "task")
     Raises:
         CompileError: the crew cannot become a graph.
     """
-    _refuse_in_training(crew)
+    if crew.training:
+        _check_trains(crew)
     lessons = training_data_of(crew)
     # What is cached holds the crew and the checkpointer, so their ids cannot be reused. A shallow copy shares the cache.
     form = (id(crew), lessons, id(checkpointer), granularity)
@@ -140,9 +141,9 @@ def _checked(crew: CrewDefinition, lessons: TrainingData, checkpointer: Any, gra
     )
 
 
-def _refuse_in_training(crew: CrewDefinition) -> None:
+def _check_trains(crew: CrewDefinition) -> None:
     training = AROUND.get().training
-    if crew.training and (training is None or training.crew is not crew):
+    if training is None or training.crew is not crew:
         raise CompileError(
             "`training` of the crew marks it as in training. `crew.train(n_iterations, filename)` sets it while training; leave "
             "it out otherwise."

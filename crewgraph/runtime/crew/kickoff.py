@@ -286,7 +286,9 @@ class CrewRun:
         self.graph, self.tasks, self.planning = compiled.graph, compiled.tasks, compiled.planning
         self.needs = compiled.needs
         self._models = [*map(check_ready, self.needs.workers)]  # reports a missing API key before any work
-        self._models += [as_model(judge.llm) for judge in self.needs.judges if judge.llm is not None]
+        for judge in self.needs.judges:
+            if judge.llm is not None:
+                self._models.append(as_model(judge.llm))
         if self.needs.equipped:
             check_coworkers(self.needs.equipped)
         if self.needs.memories:

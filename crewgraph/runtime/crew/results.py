@@ -12,6 +12,7 @@ from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.files import FILES, files_in
+from crewgraph.core.limits import SPENT
 from crewgraph.core.operations import Program, blocking
 from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.run_options import Inputs
@@ -41,18 +42,20 @@ def crew_output(
         notes: notes on the tasks that ran in this process.
         planning: the planning task, if any; its output is set to the plan.
     """
-    plan = None
+    plan, last = None, None
     if planning is not None and planning.slug in written:
-        plan = planning.task.output = _output(planning, written, notes)
-    outputs = [_output(task, written, notes) for task in tasks if task.slug in written]
-    last = next((output for output in reversed(outputs) if not output.was_skipped), None)
+        plan = planning.task.output = output_of(planning, written[planning.slug], notes)
+    outputs = [output_of(task, written[task.slug], notes) for task in tasks if task.slug in written]
+    for output in outputs:
+        if not output.was_skipped:
+            last = output
     fields = {  # in the order of the fields, which is that of dumps
         "raw": "" if last is None else last.raw,
         "pydantic": None if last is None else last.pydantic,
         "json_dict": None if last is None else last.json_dict,
         "tasks_output": outputs,
         "plan": plan,
-        "token_usage": total(output.usage for output in (outputs if plan is None else [plan, *outputs])),
+        "token_usage": total([output.usage for output in (outputs if plan is None else [plan, *outputs])]),
         "thread_id": thread_id,
     }
     return trusted(CrewOutput, fields)
@@ -71,8 +74,30 @@ def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object])
     return {**written_since_start(saved), **pending, **written}
 
 
-def _output(task: TaskBinding, written: PlainMapping, notes: RunNotes) -> TaskOutput:
-    return notes.output_of(task.slug, written[task.slug], task.task.output_pydantic)
+def output_of(task: TaskBinding, stored: Any, notes: RunNotes) -> TaskOutput:
+    """Return a task's output: the object that the task made; a new one if another process made it or the state was edited.
+
+    Args:
+        task: the task.
+        stored: the value of its channel.
+        notes: the notes of the run.
+
+    Raises:
+        TypeError: the value is not a mapping.
+        pydantic.ValidationError: the value is not a task's output.
+    """
+    note = notes.tasks.get(task.slug)
+    if note is None:
+        return TaskOutput.from_plain(stored, task.task.output_pydantic)
+    if note.output is not None and {**stored, TASK: None, SPENT: None} == {
+        **(note.plain or {}),
+        TASK: None,
+        SPENT: None,
+    }:
+        return note.output  # without what was added to it in the state
+    output = TaskOutput.from_plain(stored, task.task.output_pydantic)
+    output.messages = note.messages
+    return output
 
 
 def execution_logs(

@@ -43,12 +43,9 @@ class Retention:
             count if saver is not None and thread_id is not None and _is_supported(saver, count, owner) else None
         )
 
-    def stepped(self) -> None:
-        """Count a completed step of the run."""
+    def stepped(self) -> Do | None:
+        """Count a completed step of the run; return the removal to run now, None after most steps."""
         self._steps += 1
-
-    def due(self) -> Do | None:
-        """Return the removal to run now; None after most steps."""
         if self._count is None or self._steps < max(_TRIM_INTERVAL, self._count):
             return None
         return self._removal(shrink=False)

@@ -23,14 +23,16 @@ _checkpointers: "dict[Path, SqliteCheckpointer]" = {}
 
 
 def default_checkpointer() -> "SqliteCheckpointer":
-    """Return the database in the storage folder; see `checkpointer_at`."""
-    return checkpointer_at(
-        storage_dir() / DATABASE, retention_days=retention_days() or None, max_bytes=size_cap() or None
-    )
+    """Return the database in the storage folder, in which old runs are deleted; see `checkpointer_at`."""
+    return checkpointer_at(storage_dir() / DATABASE, retains=False)
 
 
-def checkpointer_at(path: Path, **limits: Any) -> "SqliteCheckpointer":
+def checkpointer_at(path: Path, *, retains: bool = True) -> "SqliteCheckpointer":
     """Return the checkpointer of a file, opened once per process, and reopened if the file was deleted or replaced.
+
+    Args:
+        path: the file.
+        retains: whether all runs in it are kept; else those are deleted when it is opened that the settings do not keep.
 
     Raises:
         StorageError: the database cannot be opened.
@@ -41,23 +43,28 @@ def checkpointer_at(path: Path, **limits: Any) -> "SqliteCheckpointer":
         path = off_loop(path.absolute)
     with _lock:
         if path not in _checkpointers or _checkpointers[path].is_replaced:
+            limits: dict[str, Any] = {}
+            if not retains:
+                limits = {"retention_days": retention_days() or None, "max_bytes": size_cap() or None}
             _checkpointers[path] = off_loop(SqliteCheckpointer, path, **limits)
         return _checkpointers[path]
 
 
-def checkpointer_for(*candidates: object) -> "BaseCheckpointSaver[Any] | None":
-    """Return the checkpointer for the first candidate that is not None: a checkpointer, True for the default, False for none.
+def checkpointer_for(given: object, own: object = None) -> "BaseCheckpointSaver[Any] | None":
+    """Return the checkpointer of a run, None for none.
 
-    Without such a candidate it is the default database.
+    Args:
+        given: what the caller gave: a checkpointer, True for the default database, False for none; None for `own`.
+        own: what the crew or flow has, in the same form; None for the default database.
 
     Raises:
         TypeError: the candidate is not a checkpointer.
         StorageError: the database cannot be opened, or the checkpointer may run code from it.
     """
-    checkpointer = next((checkpointer for checkpointer in candidates if checkpointer is not None), True)
+    checkpointer = own if given is None else given
     if checkpointer is False:
         return None
-    if checkpointer is True:
+    if checkpointer is None or checkpointer is True:
         return default_checkpointer()
     if not isinstance(checkpointer, BaseCheckpointSaver):
         raise TypeError(
