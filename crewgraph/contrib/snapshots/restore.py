@@ -158,7 +158,8 @@ def _continued_crew(
     point: _Point, crew: Crew, inputs: PlainMapping | None, options: RunOptions, audience: CrewAudience | None
 ) -> Program[CrewOutput]:
     given = plain_inputs(validate_inputs(inputs or {}))
-    saver = checkpointer_for(options.checkpointer, crew.checkpointer, checkpointer_at(point.address.file))
+    own = checkpointer_at(point.address.file) if crew.checkpointer is None else crew.checkpointer
+    saver = checkpointer_for(options.checkpointer, own)
     try:
         stored = yield from read_stored_run(saver, point.thread, crew=crew)
     except UnknownRun:  # it stopped before its first step
