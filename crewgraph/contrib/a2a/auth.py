@@ -1,6 +1,7 @@
 """Authentication of requests to remote agents: headers, keys, certificates, OAuth 2 tokens."""
 
 import asyncio
+import base64
 import ssl
 import time
 from abc import ABC, abstractmethod
@@ -91,7 +92,9 @@ class BearerTokenAuth(ClientAuthScheme):
         return headers
 
 
-class _PasswordAuth(ClientAuthScheme):
+class HTTPBasicAuth(ClientAuthScheme):
+    """HTTP basic authentication."""
+
     username: str
 
     password: str
@@ -99,18 +102,22 @@ class _PasswordAuth(ClientAuthScheme):
     async def apply_auth(
         self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
     ) -> MutableMapping[str, str]:
-        return headers  # httpx adds them
+        credentials = base64.b64encode(f"{self.username}:{self.password}".encode()).decode("ascii")
+        headers["Authorization"] = f"Basic {credentials}"
+        return headers
 
 
-class HTTPBasicAuth(_PasswordAuth):
-    """HTTP basic authentication."""
-
-    def configure_client(self, client: "httpx.AsyncClient") -> None:
-        client.auth = load("httpx").BasicAuth(self.username, self.password)
-
-
-class HTTPDigestAuth(_PasswordAuth):
+class HTTPDigestAuth(ClientAuthScheme):
     """HTTP digest authentication."""
+
+    username: str
+
+    password: str
+
+    async def apply_auth(
+        self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
+    ) -> MutableMapping[str, str]:
+        return headers  # httpx answers the server's challenge
 
     def configure_client(self, client: "httpx.AsyncClient") -> None:
         client.auth = load("httpx").DigestAuth(self.username, self.password)
