@@ -142,9 +142,8 @@ def _encode_value(value: PlainMapping, path: str, key: str) -> str:
 
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-_PLAIN_NAME = re.compile(
-    r'[^"\\\x00-\x1f]*'
-)  # what JSON writes as it is: SQLite's paths cannot hold other names everywhere
+# What JSON writes as it is: SQLite's paths cannot hold other names everywhere.
+_PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f]*')
 _INTEGERS = range(-(1 << 63), 1 << 63)
 
 
@@ -212,7 +211,7 @@ def _operation(column: str, path: str, operator: str, operand: object) -> Condit
         # None itself also stands for a missing field.
         equal = _all(_matches(column, path, operand, exactly=operand is not None))
         return equal if operator == "$eq" else Condition(f"NOT {equal.sql}", equal.parameters)
-    field = path.rpartition(".")[2].strip('"')
+    field = path.removeprefix("$.").replace('"', "")
     if operator not in _COMPARISONS:
         known = ", ".join(f"`{operator_name}`" for operator_name in ("$eq", "$ne", *_COMPARISONS))
         raise ValueError(f"Unsupported operator: `{operator}` of field `{field}`. Supported: {known}.")

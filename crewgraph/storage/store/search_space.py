@@ -106,23 +106,24 @@ class SearchSpace:
             self._reset()
             changes = []
         if removed := [entry for space, entry in changes if not space]:
+            self._ids_by_namespace.clear()
             self._index.remove(self._ids_of(removed))
             for entry in removed:
                 self._part_counts.pop(entry, None)
         before = entry_of_position(self._last)
         late = [entry for space, entry in changes if space == self.no and entry <= before]
-        has_new = self._add(vectors_of(connection, self.no, late))
+        self._add(vectors_of(connection, self.no, late))
         rows = vectors_after(connection, self.no, self._last)
         while page := rows.fetchmany(_PAGE):
-            has_new = self._add(page)
+            self._add(page)
             self._last = page[-1][0]
         self._log = log
-        if changes or has_new:
-            self._ids_by_namespace.clear()
+        self._index.fit()
 
-    def _add(self, rows: list[VectorRow]) -> bool:
+    def _add(self, rows: list[VectorRow]) -> None:
         if not rows:
-            return False
+            return
+        self._ids_by_namespace.clear()
         ids = index_ids(np.asarray([row[0] for row in rows], np.int64))
         data = b"".join(row[2] for row in rows)
         if len(data) != 4 * self.dims * len(rows):
@@ -131,4 +132,3 @@ class SearchSpace:
         later = ids[part_numbers(ids) > 0]
         for entry, part in zip(entry_ids(later).tolist(), part_numbers(later).tolist(), strict=True):
             self._part_counts[entry] = max(part + 1, self._part_counts.get(entry, 1))
-        return True

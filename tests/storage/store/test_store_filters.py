@@ -15,6 +15,8 @@ from storage.store.store_face import Face
         ({"n": {"$gt": 1, "x": 2}}, "Unsupported operator: `x`"),
         ({"n": {"$gt": None}}, "compares numbers or texts"),
         ({"n": {"$lt": [1]}}, "compares numbers or texts"),
+        ({"n.m": {"$in": [1]}}, "`\\$in` of field `n.m`"),
+        ({"n": [{"m": {"$gt": None}}]}, r"`\$gt` of field `n\[0\].m` compares"),
         ({"n": object()}, "must contain JSON values"),
     ],
 )

@@ -10,7 +10,8 @@ from langgraph.store.base import PutOp
 from modes import Mode
 
 from crewgraph.errors import EmbedderError
-from crewgraph.storage.store import FaissStore
+from crewgraph.storage.store import FaissStore, search_space
+from crewgraph.storage.vectors.index import GrowingIndex
 from storage.store.bag_of_words import Bag
 from storage.store.store_face import Face
 
@@ -221,3 +222,20 @@ def test_the_same_text_is_embedded_once_in_a_batch(face: Face, bag: Bag):
     face.batch([PutOp(("n",), str(n), {"text": "tea"}) for n in range(5)])
     assert bag.asked == ["tea"]
     assert len(face.search(("n",), query="tea")) == 5
+
+
+def test_a_store_of_many_vectors_searches_lists_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    indexes: list[GrowingIndex] = []
+
+    def small(dims: int) -> GrowingIndex:
+        indexes.append(GrowingIndex(dims, exact_up_to=100))
+        return indexes[-1]
+
+    monkeypatch.setattr(search_space, "GrowingIndex", small)
+    with opened(tmp_path / "s.db", Bag()) as store:
+        store.batch([PutOp(("n",), str(n), {"text": f"tea {n}"}) for n in range(90)])
+        assert store.search((), query="tea 7", limit=1)[0].key == "7" and indexes[-1].is_exact
+        store.batch([PutOp(("n",), str(n), {"text": f"tea {n}"}) for n in range(90, 200)])
+        assert store.search((), query="tea 7", limit=1)[0].key == "7" and not indexes[-1].is_exact
+        store.batch([PutOp(("n",), str(n), None) for n in range(190)])
+        assert store.search((), query="tea 195", limit=1)[0].key == "195" and indexes[-1].is_exact
