@@ -124,6 +124,7 @@ class _Recorder:
             "entity_type": entity.entity_type,
             "definition": describe_definition(entity),
             "inputs": dict(inputs),
+            "is_here": self._saver is not None,  # else the crew's or flow's own checkpointer has its steps
             "branch": branch,
             "parent": self._parent,
         }

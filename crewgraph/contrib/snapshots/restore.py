@@ -1,7 +1,8 @@
 """Restores crews, flows and agents from checkpoints: their next kickoff resumes the run, or forks it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -9,9 +10,11 @@ from typing import Any, Literal, cast
 from uuid import uuid4
 
 from crewgraph.compiler.crew.inputs import plain_inputs
+from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import Address, as_config
 from crewgraph.contrib.snapshots.described import recreate_definition
 from crewgraph.contrib.snapshots.recording import DEFINITION
+from crewgraph.core.current import RunResources
 from crewgraph.core.operations import Program, drive
 from crewgraph.crew import Crew
 from crewgraph.definitions.checkpoints import CheckpointSettings
@@ -28,12 +31,13 @@ from crewgraph.events.checkpoint import (
 )
 from crewgraph.flow.flow import Flow
 from crewgraph.runtime.crew.graphs import graph_of
-from crewgraph.runtime.crew.kickoff import kickoff_program, resume_program, validate_inputs
+from crewgraph.runtime.crew.kickoff import CrewRun, resume_program, validate_inputs
 from crewgraph.runtime.flow.kickoff import resume_flow_program
+from crewgraph.runtime.run_target import own_place
 from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 from crewgraph.runtime.runs.flow_history import flow_steps, fork_program
 from crewgraph.runtime.runs.storage import checkpointer_at, checkpointer_for
-from crewgraph.runtime.runs.stored_run import read_stored_run
+from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
 from crewgraph.runtime.streaming.crew import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping
 
@@ -158,21 +162,25 @@ def _continued_crew(
     point: _Point, crew: Crew, inputs: PlainMapping | None, options: RunOptions, audience: CrewAudience | None
 ) -> Program[CrewOutput]:
     given = plain_inputs(validate_inputs(inputs or {}))
-    own = checkpointer_at(point.address.file) if crew.checkpointer is None else crew.checkpointer
-    saver = checkpointer_for(options.checkpointer, own)
+    home = checkpointer_at(point.address.file)
+    saver = checkpointer_for(options.checkpointer, home if crew.checkpointer is None else crew.checkpointer)
+    if saver is None:
+        raise RunError("a run that continues from a checkpoint is stored: leave out `checkpointer=False`")
+    source: Any = home if point.run["is_here"] else saver
     try:
-        stored = yield from read_stored_run(saver, point.thread, crew=crew)
-    except UnknownRun:  # it stopped before its first step
-        options = replace(options, checkpointer=saver)
-        return (yield from kickoff_program(crew, {**point.run["inputs"], **given}, options, audience))
-    compiled, reached = graph_of(crew, saver), point.address.reached
+        stored = yield from read_stored_run(source, point.thread, crew=crew)
+    except UnknownRun:
+        if not point.run["is_here"]:
+            raise
+        return (yield from _begun(point, crew, given, options, saver, audience))  # it stopped before its first step
+    compiled = graph_of(crew, saver)
     names = [binding.slug for binding in compiled.tasks]
-    count = 0 if reached == "" else names.index(reached) + 1 if reached in names else len(names)
-    done = [*takewhile(stored.finished.__contains__, names[:count])]
+    known = _finished_at(stored, point.address.reached)
+    done = [*takewhile(known.__contains__, names)]
     crew.start_next_with(None, (point.branch, point.name, done[-1] if done else ""))
     merged = {**stored.inputs, **given}
-    resumes = options.thread_id is None and not point.forks and merged == stored.inputs
-    resumes = resumes and {*stored.finished} <= {*names[:count]}
+    resumes = source is saver and options.thread_id is None and not point.forks and merged == stored.inputs
+    resumes = resumes and {*stored.finished} <= {*known}
     thread = point.thread if resumes else options.thread_id or str(uuid4())
     if audience is not None:
         audience.start(crew.name, thread, merged, compiled.tasks, compiled.planning)
@@ -183,9 +191,38 @@ def _continued_crew(
         first, last = first - 1, compiled.tasks[-1]
         outputs = {last.slug: TaskOutput.from_plain(stored.finished[last.slug], last.task.output_pydantic)}
     fork = ForkRequest(
-        point=names[first], of=point.thread, outputs=outputs, inputs=given, thread_id=thread, checkpointer=saver
+        point=names[first],
+        of=point.thread,
+        outputs=outputs,
+        inputs=given,
+        thread_id=thread,
+        checkpointer=saver,
+        source=source,
     )
     return (yield from crew_fork_program(crew, fork))
+
+
+def _begun(
+    point: _Point, crew: Crew, given: PlainMapping, options: RunOptions, saver: Any, audience: CrewAudience | None
+) -> Program[CrewOutput]:
+    """Begin with the inputs of a run, which its `before_kickoff` functions have seen."""
+    with closing(RunResources()) as resources:
+        place = own_place(crew, options.thread_id, saver)
+        run, inputs = CrewRun(crew, place, options.granularity, resources), {**point.run["inputs"], **given}
+        run.check_inputs(inputs)
+        if audience is not None:
+            audience.start(crew.name, place.shown_thread, inputs, run.tasks, run.planning)
+        return (yield from run.execute({INPUTS: inputs}, inputs))
+
+
+def _finished_at(stored: StoredCrewRun, reached: str | None) -> Collection[str]:
+    """Return the tasks that were complete when one of them was, "" for none; all if it is None, or not stored."""
+    if reached == "":
+        return ()
+    if reached not in stored.outputs:
+        return stored.finished
+    last = stored.version(reached)  # tasks that ran in parallel share it
+    return [name for name in stored.outputs if stored.version(name) <= last]
 
 
 def _continued_flow(point: _Point, flow: "Flow[Any]", inputs: Mapping[str, object]) -> Program[Any]:

@@ -128,6 +128,8 @@ class ForkRequest:
     """The thread of the new run."""
 
     checkpointer: Checkpointer
+    source: Any = None
+    """Where the source run is stored; None for where the new one is."""
 
 
 def crew_fork_program(crew: CrewDefinition, request: ForkRequest) -> Program[CrewOutput]:
@@ -143,7 +145,7 @@ def crew_fork_program(crew: CrewDefinition, request: ForkRequest) -> Program[Cre
                 raise RunError(f"thread `{run.place.thread_id}` already holds a run; give `new_thread_id` another name")
             run = run.with_stored_granularity(snapshot.metadata)
             return (yield from run.execute(run.place.answers(snapshot.interrupts), snapshot.values.get(INPUTS) or {}))
-        saver = run.place.checkpointer
+        saver = run.place.checkpointer if request.source is None else request.source
         if source is None:
             source = yield from latest_run(crew, saver)
         stored = yield from read_stored_run(

@@ -1,18 +1,20 @@
 """Checkpoints of crews, flows and agents: when they are made, and what is restored from them."""
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import ValidationError
 
 from contrib.snapshots.killed import Depth, Model, Walk, look
 from crewgraph import Agent, Crew, Task
 from crewgraph.contrib.snapshots import CheckpointConfig, JsonProvider, RuntimeState, SqliteProvider, apply_checkpoint
-from crewgraph.errors import DefinitionError
+from crewgraph.errors import DefinitionError, RunError, UnknownRun
 from crewgraph.events import crewai_event_bus
 from crewgraph.events.checkpoint import (
     CheckpointBaseEvent,
@@ -20,6 +22,7 @@ from crewgraph.events.checkpoint import (
     CheckpointForkBaseEvent,
     CheckpointRestoreBaseEvent,
 )
+from crewgraph.events.crew import CrewKickoffStartedEvent
 from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.flow import Flow, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -66,6 +69,14 @@ def made() -> Iterator[list[str]]:
         yield addresses
 
 
+class Late(Model):
+    """Answers when others have."""
+
+    def call(self, *words: Any, **more: Any) -> str:
+        time.sleep(0.3)
+        return super().call(*words, **more)
+
+
 def at(path: Path | str) -> CheckpointConfig:
     return CheckpointConfig(restore_from=path)
 
@@ -96,6 +107,79 @@ def test_the_latest_checkpoint_of_a_run_that_has_ended_gives_its_output_again():
     before = len(ledger())
     again = Crew.from_checkpoint(CheckpointConfig()).kickoff()
     assert (again.raw, again.thread_id, len(ledger())) == (first.raw, first.thread_id, before)
+
+
+def test_a_run_goes_on_in_another_database(mode: Mode, made: list[str]):
+    sea_crew = crew()
+    sea_crew.kickoff({"what": "sea"})
+    before = len(ledger())
+    sea_crew.checkpoint = None
+    with SqliteCheckpointer("other.db") as other:
+        assert mode.kickoff(sea_crew, from_checkpoint=at(made[1]), checkpointer=other).raw == "high"
+        assert len(ledger()) == before
+        output = mode.kickoff(sea_crew, from_checkpoint=at(made[0]), checkpointer=other)
+        assert (len(output.tasks_output), "model first" in ledger()[before:]) == (2, False)
+        assert other.get_tuple({"configurable": {"thread_id": output.thread_id}}) is not None
+    before = len(ledger())
+    with pytest.raises(RunError, match="leave out `checkpointer=False`"):
+        mode.kickoff(sea_crew, from_checkpoint=at(made[0]), checkpointer=False)
+    assert len(ledger()) == before
+
+
+def test_a_run_that_the_checkpointer_of_the_crew_has_lost_is_not_repeated(made: list[str]):
+    saver = InMemorySaver()
+    crew(checkpointer=saver).kickoff({"what": "sea"})
+    before = len(ledger())
+    for other in (crew(), crew(checkpointer=InMemorySaver())):
+        with pytest.raises(UnknownRun, match="there is no run of thread"):
+            other.kickoff(from_checkpoint=at(made[1]))
+    assert crew(checkpointer=saver).kickoff(from_checkpoint=at(made[1])).raw == "high"
+    assert len(ledger()) == before
+
+
+def test_parallel_tasks_that_are_complete_are_not_repeated(mode: Mode, made: list[str]):
+    def quick_after_slow() -> Crew:
+        pair = [
+            Task(name=name, description=f"FIRST {name}", expected_output="A word", async_execution=True, agent=clerk)
+            for name, clerk in (
+                ("slow", Agent(role="Slow", goal="g", backstory="b", llm=Late(model="m"))),
+                ("quick", at_desk),
+            )
+        ]
+        last = Task(name="last", description="FIRST last", expected_output="A word", agent=at_desk)
+        return Crew(
+            name="pair", agents=[task.agent for task in pair if task.agent], tasks=[*pair, last], checkpoint=True
+        )
+
+    at_desk = Agent(role="Clerk", goal="g", backstory="b", llm=Model(model="m"))
+    thread = quick_after_slow().kickoff().thread_id
+    assert [address.split("#")[2] for address in made] == ["quick", "slow", "last"]
+    before = len(ledger())
+    again = mode.kickoff(quick_after_slow(), from_checkpoint=at(made[1]))
+    assert (len(again.tasks_output), len(ledger()) - before) == (3, 1)
+    assert mode.kickoff(quick_after_slow(), from_checkpoint=at(made[2])).thread_id == thread
+    assert len(ledger()) == before + 1
+
+
+def test_a_run_that_stopped_before_its_first_step_begins_with_the_inputs_that_were_prepared(mode: Mode):
+    prepared: list[str] = []
+
+    def prepare(inputs: dict[str, Any]) -> dict[str, Any]:
+        prepared.append(inputs["what"])
+        return {"what": f"deep {inputs['what']}"}
+
+    sea_crew = crew(before_kickoff_callbacks=[prepare])
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(CrewKickoffStartedEvent)
+        def _(source: Any, event: Any) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            sea_crew.kickoff({"what": "sea"})
+    assert ledger() == []
+    output = mode.kickoff(sea_crew, from_checkpoint=CheckpointConfig(restore_from=".checkpoints"))
+    assert (prepared, output.tasks_output[0].description) == (["sea"], "FIRST deep sea")
 
 
 def test_a_fork_goes_a_way_of_its_own_with_other_inputs(made: list[str]):
