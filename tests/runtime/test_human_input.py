@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from servers.openai_api import OpenAIServer
 
 from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
+from crewgraph.definitions.crew.pending import RunFilter
 from crewgraph.errors import RunError
 from crewgraph.events import (
     AgentExecutionCompletedEvent,
@@ -30,6 +31,8 @@ from crewgraph.events import (
     HumanInputRequestedEvent,
 )
 from crewgraph.flow import Flow, PendingFlow, start
+from crewgraph.runtime.runs.index import all_runs, pending_runs
+from crewgraph.runtime.runs.storage import default_checkpointer
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events
 from crewgraph.text import printable
@@ -148,6 +151,8 @@ def test_some_of_several_questions_may_be_answered(mode: Mode):
     left = pending(mode.resume(made, "t", answer={b.id: ""}))
     assert left.questions == (a,)
     assert [one.questions for one in made.pending()] == [(a,)]
+    listed = [*all_runs(default_checkpointer(), RunFilter()), *pending_runs(default_checkpointer())]
+    assert [(run.status, run.questions) for run in listed] == [("waiting", (a,))] * 2
     assert mode.resume(made, "t", answer="").raw == "end"
 
 
