@@ -19,12 +19,14 @@ _FIGURES = {
 }
 
 
-def _contender(name: str, *words: str, environment: Environment = OWN, cases: Sequence[str] | None = None) -> Contender:
-    return Contender(name=name, words=("-m", *words, "{case}"), environment=environment, cases=cases)
+def _contender(
+    name: str, module: str, *, environment: Environment = OWN, cases: Sequence[str] | None = None
+) -> Contender:
+    return Contender(name=name, words=("-m", module, "{case}"), environment=environment, cases=cases)
 
 
 _HAND = _contender("faiss (flat) and SQLite by hand", "benchmarks.peers.vectors_by_hand")
-_OURS = (_contender("crewgraph, `FaissStore`", "benchmarks.peers.vectors_of_crewgraph", "store"),)
+_OURS = _contender("crewgraph, `FaissStore`", "benchmarks.peers.vectors_of_crewgraph")
 
 VECTOR_MEASURES: tuple[Measure, ...] = (
     Measure(
@@ -34,7 +36,7 @@ VECTOR_MEASURES: tuple[Measure, ...] = (
         cases={"1,000 entries": "1000", "10,000": "10000", "100,000": "100000"},
         contenders=(
             _HAND,
-            *_OURS,
+            _OURS,
             _contender(
                 "crewai 1.2.1, `RAGStorage` (Chroma)",
                 "benchmarks.peers.vectors_of_chroma",
@@ -56,7 +58,7 @@ VECTOR_MEASURES: tuple[Measure, ...] = (
         title="A million entries with vectors",
         figures=_FIGURES,
         cases={"1,000,000 entries": "1000000"},
-        contenders=(_HAND, *_OURS),
+        contenders=(_HAND, _OURS),
         goal="a search at most 100 ms with a recall of 97 %; open within 20 s; memory at most 1.6 times the vectors.",
     ),
 )

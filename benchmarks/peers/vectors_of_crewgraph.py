@@ -55,4 +55,4 @@ class Store:
 
 
 if __name__ == "__main__":
-    main(Store, int(sys.argv[2]), "open" in sys.argv)
+    main(Store, int(sys.argv[1]), "open" in sys.argv)

@@ -465,10 +465,12 @@ class NextRun:
         self._next_start, self._checkpoint_origin = start, origin
 
     def take_start(self) -> Any:
-        """Return and clear the starting point of the next run; None for a regular start."""
+        """Return and clear the starting point of the next run; None for a regular start, whose checkpoints have no origin."""
         start = self._next_start
         if start is not None:
             self._next_start = None
+        elif self._checkpoint_origin is not None:
+            self._checkpoint_origin = None
         return start
 
 

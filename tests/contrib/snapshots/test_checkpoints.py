@@ -192,6 +192,22 @@ def test_a_fork_goes_a_way_of_its_own_with_other_inputs(made: list[str]):
     assert again.thread_id not in (thread, other)
 
 
+def test_after_a_fork_the_next_run_begins_on_the_main_branch(mode: Mode, made: list[str]):
+    branches: list[tuple[str | None, str | None]] = []
+    config = CheckpointConfig(on_events=["task_started"])
+    crew(checkpoint=config).kickoff({"what": "sea"})
+    forked = Crew.fork(at(made[1]), branch="trial")
+
+    @crewai_event_bus.on(CheckpointCompletedEvent)
+    def _(source: Any, event: CheckpointCompletedEvent) -> None:
+        branches.append((event.branch, event.parent_id))
+
+    mode.kickoff(forked)
+    mode.kickoff(forked, {"what": "sea"})
+    assert branches == [("trial", made[1]), ("main", None), ("main", made[3])]
+    assert [address.split("#")[2] for address in made] == ["", "first", "first", "", "first"]
+
+
 def test_a_crew_of_the_program_continues_from_a_checkpoint(made: list[str]):
     crew().kickoff({"what": "sea"})
     other = crew(after_kickoff_callbacks=[unnamed()])
