@@ -1,13 +1,14 @@
 """Crews: a team of agents with tasks; `Crew` has the methods that run it, and those on its stored runs."""
 
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import ConfigDict, Field
 
 from crewgraph.agent import Agent, AgentField, BaseAgent
 from crewgraph.core.loops.bridge import acall
-from crewgraph.core.methods import async_of, from_program
+from crewgraph.core.methods import async_of, from_program, other_form
 from crewgraph.definitions.checkpoints import CheckpointSettings, ForkMethod, apply_from_checkpoint
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.evaluation import CrewTestResult
@@ -270,7 +271,7 @@ class Crew(QueueMethods, CrewDefinition):
 
         return await akickoff_for_each(self, inputs, options, max_concurrency=max_concurrency)
 
-    kickoff_for_each_async = akickoff_for_each
+    kickoff_for_each_async = other_form(akickoff_for_each, "kickoff_for_each_async")
     """CrewAI's name for `akickoff_for_each`."""
 
     def stream(
@@ -629,18 +630,11 @@ class Crew(QueueMethods, CrewDefinition):
             RunError: There is no such run, or it lacks the output of an earlier task.
             Exception: As for `kickoff`.
         """
-        from crewgraph.runtime.execution import interruptibly
-        from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
+        from crewgraph.core.operations import Do
 
-        request = ForkRequest(
-            point=task_id,
-            of=thread_id,
-            outputs=None,
-            inputs=inputs,
-            thread_id=new_thread_id,
-            checkpointer=checkpointer,
-        )
-        return interruptibly(crew_fork_program(self, request))
+        where: dict[str, Any] = {"thread_id": thread_id, "new_thread_id": new_thread_id, "checkpointer": checkpointer}
+        fork, afork = partial(self.fork, task_id, **where), partial(self.afork, task_id, **where)
+        return (yield Do(fork, afork, None, inputs))
 
     areplay = async_of(replay)
     """Async `replay`."""

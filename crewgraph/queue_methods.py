@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.core.methods import async_of, from_program
+from crewgraph.core.methods import other_form
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
 from crewgraph.extras import require
+from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
     from crewgraph.contrib.queue import Job, Queue
-    from crewgraph.core.operations import Program
 
 
 class QueueMethods:
     """Methods that add runs to a queue."""
 
-    @from_program
+    @traced_to_the_caller
     def enqueue(
         self,
         inputs: Inputs | None = None,
@@ -27,7 +27,7 @@ class QueueMethods:
         delay: float = 0,
         retries: int = 3,
         limit: int | None = None,
-    ) -> "Program[Job]":
+    ) -> "Job":
         """Add a run to a queue for a `crewgraph worker` to execute; `Job.result` waits for it.
 
         A thread that already has a queued or running job of this crew or flow keeps it; a run that has started keeps its inputs.
@@ -53,12 +53,12 @@ class QueueMethods:
             MissingExtra: `crewgraph[queue]` is not installed.
         """
         options = {"priority": priority, "delay": delay, "retries": retries, "limit": limit}
-        return _added(self, queue, "enqueue", inputs, thread_id=thread_id, **options)
+        return _queue_for(self, queue).enqueue(self, inputs, thread_id=thread_id, **options)
 
-    aenqueue = async_of(enqueue)
+    aenqueue = other_form(enqueue, "aenqueue")
     """Async `enqueue`."""
 
-    @from_program
+    @traced_to_the_caller
     def enqueue_for_each(
         self,
         inputs: Sequence[Mapping[str, Any]],
@@ -69,7 +69,7 @@ class QueueMethods:
         delay: float = 0,
         retries: int = 3,
         limit: int | None = None,
-    ) -> "Program[list[Job]]":
+    ) -> "list[Job]":
         """Add a run to a queue for each of several inputs; see `enqueue`.
 
         Args:
@@ -86,9 +86,9 @@ class QueueMethods:
         """
         names = [None] * len(inputs) if thread_ids is None else thread_ids
         options = {"priority": priority, "delay": delay, "retries": retries, "limit": limit}
-        return _added(self, queue, "enqueue_all", list(zip(names, inputs, strict=True)), **options)
+        return _queue_for(self, queue).enqueue_all(self, list(zip(names, inputs, strict=True)), **options)
 
-    aenqueue_for_each = async_of(enqueue_for_each)
+    aenqueue_for_each = other_form(enqueue_for_each, "aenqueue_for_each")
     """Async `enqueue_for_each`."""
 
     def job(self, thread_id: str, *, queue: "Queue | str | None" = None) -> "Job":
@@ -102,13 +102,6 @@ class QueueMethods:
             RunError: There is no such job.
         """
         return _queue_for(self, queue).job(thread_id, self)
-
-
-def _added(definition: object, queue: "Queue | str | None", method: str, *args: Any, **options: Any) -> "Program[Any]":
-    """Call a method of the queue; on an event loop in a thread."""
-    from crewgraph.core.operations import blocking
-
-    return (yield blocking(lambda: getattr(_queue_for(definition, queue), method)(definition, *args, **options)))
 
 
 def _queue_for(definition: object, queue: "Queue | str | None") -> Any:

@@ -1,9 +1,11 @@
-"""Methods that are written once, as programs, and exist in a sync and an async form."""
+"""Methods that are written once and exist in several forms: sync and async, or by the names of CrewAI."""
 
 from collections.abc import Callable, Coroutine, Generator
+from functools import wraps
 from inspect import signature
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
+from crewgraph.core.loops.bridge import acall
 from crewgraph.tracebacks import traced_to_the_caller
 
 _P = ParamSpec("_P")
@@ -31,6 +33,22 @@ def async_of(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]:
         return await adrive(program(*args, **keywords))
 
     return traced_to_the_caller(_named(amethod, program, "a"))
+
+
+@overload
+def other_form(method: Callable[_P, Coroutine[Any, Any, _T]], name: str) -> Callable[_P, Coroutine[Any, Any, _T]]: ...
+@overload
+def other_form(method: Callable[_P, _T], name: str) -> Callable[_P, Coroutine[Any, Any, _T]]: ...
+def other_form(method: Any, name: str) -> Any:
+    """Return an async method with this name that calls another one, or its override in a subclass; a sync one in a thread."""
+
+    @wraps(method)
+    async def other(self: object, *args: object, **keywords: object) -> object:
+        return await acall(getattr(self, method.__name__), *args, **keywords)
+
+    other.__qualname__ = method.__qualname__.replace(method.__name__, name)
+    other.__name__ = name
+    return traced_to_the_caller(other)
 
 
 def _named(method: Any, program: Any, prefix: str) -> Any:

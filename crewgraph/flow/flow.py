@@ -1,4 +1,4 @@
-"""Flows: event-from_program workflows of methods; the class `Flow`, with the methods that run it and those on its stored runs."""
+"""Flows: event-driven workflows of methods; the class `Flow`, with the methods that run it and those on its stored runs."""
 
 import inspect
 import os
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from crewgraph.core.files import FILES
 from crewgraph.core.loops.bridge import call
-from crewgraph.core.methods import async_of, from_program
+from crewgraph.core.methods import async_of, from_program, other_form
 from crewgraph.definitions.checkpoints import CheckpointSettings, ForkMethod, apply_from_checkpoint
 from crewgraph.definitions.crew.pending import RunFilter, RunInfo, StatusFilter
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
@@ -319,7 +319,7 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
     aresume = async_of(resume)
     """Async `resume`."""
 
-    resume_async = aresume
+    resume_async = other_form(aresume, "resume_async")
     """CrewAI's name for `aresume`."""
 
     @from_program

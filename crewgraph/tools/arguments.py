@@ -76,7 +76,7 @@ def read_arguments(
 _SCALARS: dict[str, TypeAdapter[Any]] = {
     "boolean": TypeAdapter(bool),
     "integer": TypeAdapter(int),
-    "number": TypeAdapter(int | float),
+    "number": TypeAdapter(float),
     "string": TypeAdapter(Annotated[str, Field(coerce_numbers_to_str=True)]),
 }
 
@@ -91,7 +91,8 @@ def _as_json_schema(spec: ToolSpec, arguments: dict[str, object]) -> PlainDict |
         if value is None and kinds and "null" not in kinds and name not in parameters.get("required", []):
             continue
         (kind,) = kinds - {"null"} if len(kinds - {"null"}) == 1 else ("",)
-        if kind not in _SCALARS or (value is None and "null" in kinds):
+        is_whole = kind == "number" and type(value) is int  # which stays as it was written
+        if kind not in _SCALARS or is_whole or (value is None and "null" in kinds):
             result[name] = value
             continue
         try:

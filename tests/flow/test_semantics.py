@@ -703,6 +703,17 @@ class Boom(Exception):
     pass
 
 
+def test_an_exhausted_iterator_in_a_method_is_named_as_what_was_raised(mode: Mode):
+    class Exhausted(Flow):
+        @start()
+        def a(self):
+            raise StopIteration("no more")
+
+    with pytest.raises(RuntimeError, match="^StopIteration was raised: no more") as raised:
+        kickoff(mode, Exhausted())
+    assert "in method `a` of flow `Exhausted`" in raised.value.__notes__
+
+
 def test_an_exception_carries_the_name_of_its_method(mode: Mode):
     class Failing(Flow):
         @start()

@@ -1,5 +1,7 @@
 """Fields and methods of the public classes that no other test is about."""
 
+import asyncio
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -286,3 +288,57 @@ def test_a_condition_is_asked_by_hand():
     perhaps = ConditionalTask(never, description="d", expected_output="e", agent=agent(ScriptedLLM([])))
     skipped = perhaps.get_skipped_task_output()
     assert skipped.raw == "" and not perhaps.should_execute(skipped)
+
+
+class Audited(Crew):
+    """Overrides methods that others call."""
+
+    def fork(self, *args: Any, **keywords: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "fork", args, keywords
+
+    async def afork(self, *args: Any, **keywords: Any) -> Any:
+        return "afork", args, keywords
+
+    async def akickoff_for_each(self, *args: Any, **keywords: Any) -> Any:
+        return "akickoff_for_each", args, keywords
+
+    def enqueue(self, *args: Any, **keywords: Any) -> Any:
+        return "enqueue", args, keywords
+
+    def enqueue_for_each(self, *args: Any, **keywords: Any) -> Any:
+        return "enqueue_for_each", args, keywords
+
+
+class AuditedFlow(Flow):
+    @start()
+    def begin(self) -> None: ...
+
+    async def aresume(self, *args: Any, **keywords: Any) -> Any:
+        return "aresume", args, keywords
+
+
+def test_methods_call_what_a_subclass_overrides():
+    audited: Any = Audited(tasks=[task("one", agent(None))], agents=[])
+    flow: Any = AuditedFlow()
+    again = {"thread_id": "t", "new_thread_id": None, "checkpointer": None}
+    assert audited.replay(1, {"x": 1}, "t") == ("fork", (1, None, {"x": 1}), again)
+    calls: dict[Any, Any] = {
+        audited.areplay(1, {"x": 1}, "t"): ("afork", (1, None, {"x": 1}), again),
+        audited.kickoff_for_each_async([{}], max_concurrency=2): ("akickoff_for_each", ([{}],), {"max_concurrency": 2}),
+        audited.aenqueue({"x": 1}, delay=3): ("enqueue", ({"x": 1},), {"delay": 3}),
+        audited.aenqueue_for_each([{}], limit=1): ("enqueue_for_each", ([{}],), {"limit": 1}),
+        flow.resume_async("id", feedback="yes"): ("aresume", ("id",), {"feedback": "yes"}),
+    }
+    assert [asyncio.run(call) for call in calls] == [*calls.values()]
+
+
+def test_the_forms_of_a_method_have_their_own_names_and_its_parameters():
+    others = {"kickoff_for_each_async": "akickoff_for_each", "aenqueue": "enqueue", "areplay": "replay"}
+    for name, other in others.items():
+        method, origin = getattr(Crew, name), getattr(Crew, other)
+        assert (method.__name__, method.__qualname__.rpartition(".")[2]) == (name, name)
+        assert inspect.iscoroutinefunction(method)
+        assert inspect.signature(method).parameters == inspect.signature(origin).parameters
+    each: Any = crew(task("one", agent(None)))
+    with pytest.raises(TypeError, match="many"):
+        asyncio.run(each.kickoff_for_each_async([{}], many=1))

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from crewgraph.core.messages import ToolSpec
 from crewgraph.tools import tool
 from crewgraph.tools.adapt import as_tool
-from crewgraph.tools.arguments import Refusal
+from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.structured import CrewStructuredTool
 
 
@@ -125,6 +126,18 @@ def anything(**options: Any) -> Any:
 )
 def test_arguments_are_parsed_as_models_write_them(source: Any, written: Any, arguments: dict[str, Any]):
     assert as_tool(source).prepare(written) == arguments
+
+
+def test_a_number_of_a_json_schema_is_read_and_refused_in_one_sentence():
+    parameters = {"type": "object", "properties": {"x": {"type": "number"}}}
+    spec: ToolSpec = {"name": "measure", "description": "Measures.", "parameters": parameters}
+    for written, number in (("3", 3.0), (" 2.5 ", 2.5), (3, 3), (2.5, 2.5), (10**20, 10**20)):
+        read = read_arguments(spec, parameters, {"x": written})
+        assert isinstance(read, dict) and (read["x"], type(read["x"])) == (number, type(number))
+    refused = read_arguments(spec, parameters, {"x": "far"})
+    assert isinstance(refused, Refusal) and refused.text.startswith(
+        '`measure` was not used: `x`: Input should be a valid number, unable to parse string as a number (given: "far"). '
+    )
 
 
 SEARCH = (

@@ -20,7 +20,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.core.files import FILES
 from crewgraph.core.interpreter import WAY_OUT
-from crewgraph.core.loops.bridge import resolved
+from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Do, Program, adrive, blocking, drive
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
@@ -256,7 +256,7 @@ def _called(running: Running, method: FlowMethod, function: Callable[[], Any]) -
         with restored_lineage(running.run.lineages.get(running.name)), _counting(running), interrupts(running):
             value: object = _pending_feedback(running, method)
             if value is None:
-                value = yield from _hooked_result(running, (yield Do(lambda: resolved(function()), function)))
+                value = yield from _hooked_result(running, (yield Do(partial(call, function), function)))
         if method.feedback is None or (isinstance(value, HumanFeedbackResult) and value.method_name == method.name):
             return value
         return (yield blocking(request_feedback, running, method.feedback, value))

@@ -336,7 +336,6 @@ class _TaskExecution:
             json_dict=form.json_dict,
             agent=briefing.role,
             output_format=task.output_format,
-            was_skipped=False,
             **self.made_so_far(),
         )
         return output, form.problem

@@ -91,7 +91,10 @@ def kickoff_program(
     start = crew.take_start()
     if start is not None:
         continued: Program[CrewOutput] = start(crew, inputs, options, audience)
-        return (yield from continued)
+        try:
+            return (yield from continued)
+        finally:
+            crew.start_next_with(None)  # later runs follow no checkpoint
     with closing(RunResources()) as resources:
         return (yield from _start(crew, inputs, options, audience, resources))
 

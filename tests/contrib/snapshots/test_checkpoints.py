@@ -102,6 +102,20 @@ def test_an_older_checkpoint_is_gone_on_from_in_a_run_of_its_own(mode: Mode, mad
     assert len(made) == 3 and made[2].split("#")[1] == output.thread_id != made[0].split("#")[1]
 
 
+def test_a_run_after_a_continued_one_follows_no_checkpoint(mode: Mode, made: list[str]):
+    mode.kickoff(crew(), {"what": "sea"})
+    restored = Crew.from_checkpoint(CheckpointConfig(restore_from=made[0], on_events=["crew_kickoff_started"]))
+    restored.checkpoint = CheckpointConfig(on_events=["crew_kickoff_started"])
+    threads = [mode.kickoff(restored, {"what": "sea"}).thread_id for _ in range(2)]
+    assert made[2:] == [f".checkpoints/runs.db#{threads[0]}#first", f".checkpoints/runs.db#{threads[1]}#"]
+    assert restored.checkpoint_origin is None
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=Model(model="m"), tools=[look], checkpoint=True)
+    clerk.kickoff("SECOND")
+    again = Agent.from_checkpoint(CheckpointConfig())
+    again.kickoff("SECOND")
+    assert again.checkpoint_origin is None
+
+
 def test_the_latest_checkpoint_of_a_run_that_has_ended_gives_its_output_again():
     first = crew().kickoff({"what": "sea"})
     before = len(ledger())
