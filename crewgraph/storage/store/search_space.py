@@ -119,6 +119,7 @@ class SearchSpace:
         self._log = log
         if changes or has_new:
             self._ids_by_namespace.clear()
+            self._index.fit()
 
     def _add(self, rows: list[VectorRow]) -> bool:
         if not rows:

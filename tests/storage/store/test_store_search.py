@@ -39,6 +39,16 @@ def test_an_entry_is_found_by_the_best_of_its_vectors_and_once(face: Face):
     assert face.keys(("n",), query="water") == ["b"]
 
 
+def test_a_query_of_many_vectors_compares_the_likelier_half(store: FaissStore):
+    store.batch([PutOp(("n",), str(n), {"text": f"tea {n}"}) for n in range(5001)])
+    assert [item.key for item in store.search(("n",), query="tea 7", limit=1)] == ["7"]
+    (space,) = store._runner._spaces.values()  # pyright: ignore[reportPrivateUsage]
+    assert not space._index.is_exact  # pyright: ignore[reportPrivateUsage]
+    store.batch([PutOp(("n",), str(n), None) for n in range(1000, 5001)])
+    assert [item.key for item in store.search(("n",), query="tea 7", limit=1)] == ["7"]
+    assert space._index.is_exact  # pyright: ignore[reportPrivateUsage]
+
+
 def test_what_is_not_to_be_embedded_is_found_without_a_query_only(face: Face, bag: Bag):
     face.put(("n",), "no", {"text": "tea"}, index=False)
     face.put(("n",), "yes", {"text": "tea"})
