@@ -6,11 +6,16 @@ __all__ = ["RecordingWindow", "record_requests"]
 
 
 class RecordingWindow(Window):
-    """Records all requests. Callers may notice their slot late on a busy machine; the window does not."""
+    """Records all requests and looks. Callers may notice their slot late on a busy machine; the window does not."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[float] = []
+        self.looks = 0
+
+    def turn(self, waiter: Waiter, limit: int | None, seconds: float) -> float:
+        self.looks += 1
+        return super().turn(waiter, limit, seconds)
 
     def record(self, waiter: Waiter) -> None:
         with self._lock:

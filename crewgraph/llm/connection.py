@@ -158,7 +158,11 @@ def _chat_model(target: Target, address: str | None, keywords: dict[str, Any], l
     if provider.name == "ollama":
         keywords = _ollama_keywords(keywords)
     # Gemini 2.5 rejects levels of thinking. Google's own OpenAI endpoint has these budgets for them.
-    elif "gemini-2.5" in target.model and keywords.get("reasoning_effort") in _GEMINI_BUDGETS:
+    elif (
+        provider.extra == "google"
+        and "gemini-2.5" in target.model
+        and keywords.get("reasoning_effort") in _GEMINI_BUDGETS
+    ):
         keywords.setdefault("thinking_budget", _GEMINI_BUDGETS[keywords.pop("reasoning_effort")])
     return _construct_model(target, _provider_class(provider), keywords, lenient=lenient)
 

@@ -19,13 +19,13 @@ from crewgraph.core.operations import Do, Program, adrive, drive, user_call
 from crewgraph.errors import LimitReached
 from crewgraph.overrides import overridable, override_of
 
-_LONGEST_PAUSE = 0.1  # seconds until a waiting request looks whether others have left
-
 
 class Waiter:
     """A request that waits, in a thread or on an event loop."""
 
     def __init__(self) -> None:
+        self._woken, self._awoken = threading.Event(), asyncio.Event()
+        self._is_given_up = False
         try:
             self._loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -36,34 +36,49 @@ class Waiter:
         """Whether its event loop was closed without cancelling its tasks."""
         return self._loop is not None and self._loop.is_closed()
 
+    def wake(self) -> None:
+        """End its pause, or its next one; from any thread."""
+        self._woken.set()
+        if self._loop is not None:
+            with suppress(RuntimeError):  # closed meanwhile
+                self._loop.call_soon_threadsafe(self._awoken.set)
 
-def pause(seconds: float) -> Do:
-    """Wait before a request is sent.
+    def pause(self, seconds: float) -> Do:
+        """Wait before the request is sent.
 
-    Raises:
-        LimitReached: Nothing waits for its answer any longer (`max_execution_time`).
-    """
-    return Do(_pause, _apause, seconds)
+        Raises:
+            LimitReached: Nothing waits for its answer any longer (`max_execution_time`).
+        """
+        return Do(self._pause, self._apause, seconds)
 
-
-def _pause(seconds: float) -> None:
-    given_up = threading.Event()
-    with when_given_up(given_up.set):
-        if given_up.wait(seconds):
+    def _pause(self, seconds: float) -> None:
+        with when_given_up(self._give_up):
+            self._woken.wait(seconds)
+        self._woken.clear()
+        if self._is_given_up:
             raise LimitReached("the request was not sent: nothing waits for its answer any longer")
 
+    def _give_up(self) -> None:
+        self._is_given_up = True
+        self._woken.set()
 
-async def _apause(seconds: float) -> None:
-    ended, underway = asyncio.Event(), CURRENT.get().underway
-    with nullcontext() if underway is None else underway.pausing(ended.set), suppress(TimeoutError):
-        await asyncio.wait_for(ended.wait(), seconds)
+    async def _apause(self, seconds: float) -> None:
+        alarm = asyncio.get_running_loop().call_later(seconds, self._awoken.set)
+        underway = CURRENT.get().underway
+        try:
+            with nullcontext() if underway is None else underway.pausing(self._awoken.set):
+                await self._awoken.wait()
+        finally:
+            alarm.cancel()
+        self._awoken.clear()
 
 
 class Window:
     """A sliding window of sent requests, and a first-in, first-out queue of waiting ones.
 
-    There is no timer: each waiter computes when its turn comes, sleeps until then and checks again. An admitted request keeps
-    its slot while it waits for other windows; it counts from the moment it is sent.
+    There is no timer: each waiter computes when its turn comes, sleeps until then and checks again, and is woken earlier if
+    another one leaves. An admitted request keeps its slot while it waits for other windows; it counts from the moment it
+    is sent.
     """
 
     def __init__(self) -> None:
@@ -114,10 +129,16 @@ class Window:
         with self._lock:
             self._waiting.pop(waiter, None)
             self._admitted.pop(waiter, None)
+            self._wake()
 
     def forget(self) -> None:
         with self._lock:
             self._sent.clear()
+            self._wake()
+
+    def _wake(self) -> None:
+        for other in tuple(self._waiting):
+            other.wake()
 
     def __copy__(self) -> Self:
         return type(self)()
@@ -201,7 +222,7 @@ def _slot(native: Sequence[RPMController], others: Sequence[Any], on_wait: OnWai
                 if on_wait is not None and controller.max_rpm is not None:
                     on_wait(seconds, controller.max_rpm)
                     on_wait = None
-                yield pause(min(seconds, _LONGEST_PAUSE))
+                yield waiter.pause(seconds)
         for other in others:
             # A subclass may override only the sync method.
             yield user_call(other.check_or_wait, twin=override_of(other, "acheck_or_wait"))

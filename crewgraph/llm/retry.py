@@ -14,7 +14,7 @@ from crewgraph.core.messages import Reply
 from crewgraph.core.operations import Program
 from crewgraph.core.outages import status_of
 from crewgraph.core.protocols import Model
-from crewgraph.llm.rate_limit import pause
+from crewgraph.llm.rate_limit import Waiter
 from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.settings import longest_retry_after
 
@@ -94,7 +94,7 @@ class RetryingModel(ModelWrapper[Model]):
             except Exception as error:
                 if (seconds := self._wait_after(error, made)) is None:
                     raise
-            yield pause(seconds)
+            yield Waiter().pause(seconds)
         raise AssertionError("the last attempt raises")
 
     def _wait_after(self, error: Exception, retries_made: int) -> float | None:

@@ -192,8 +192,6 @@ def agent_observers(agent: BaseAgentDefinition, inputs: Inputs) -> tuple[RunPlac
     if start is None and not agent.checkpoint:
         return None, observers
     place, recording = extension("snapshots.agent_kickoff")(agent, start, inputs)
-    if start is not None:
-        agent.start_next_with(None)  # later runs follow no checkpoint
     return place, observers if recording is None else [*observers, recording]
 
 

@@ -358,6 +358,22 @@ def test_a_scope_puts_earlier_handlers_aside_and_brings_them_back(bus: EventBus)
     assert received == ["inside", "innermost", "inside", "outside"]
 
 
+def test_of_two_scopes_the_latest_applies_and_they_are_left_in_any_order(bus: EventBus):
+    received: list[str] = []
+    first, second = bus.scoped_handlers(), bus.scoped_handlers()
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("outside"))
+    first.__enter__()
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("first"))
+    second.__enter__()
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("second"))
+    bus.emit(None, FAILED)
+    first.__exit__(None, None, None)
+    bus.emit(None, FAILED)
+    second.__exit__(None, None, None)
+    bus.emit(None, FAILED)
+    assert received == ["second", "second", "outside"]
+
+
 # Listeners
 
 

@@ -103,6 +103,10 @@ def test_gemini_thinks_as_long_as_its_generation_can_be_told(built: Any, name: s
     assert (model.reasoning_effort, model.thinking_budget) == (effort, budget)
 
 
+def test_litellm_is_told_the_effort_and_knows_what_each_generation_takes(built: Any):
+    assert built("litellm/gemini/gemini-2.5-flash", reasoning_effort="low").model_kwargs == {"reasoning_effort": "low"}
+
+
 @pytest.mark.parametrize("name", ["anthropic/claude-x", "bedrock/us.anthropic.claude-x"])
 def test_stop_words_of_white_space_are_kept_from_providers_that_reject_them(built: Any, name: str):
     llm = LLM(name, api_key="k", stop=["END", "\n"])

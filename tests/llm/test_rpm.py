@@ -122,6 +122,21 @@ def test_a_cancelled_request_gives_its_slot_to_the_next():
     asyncio.run(run())
 
 
+def test_a_waiting_request_looks_again_only_when_its_turn_comes_or_another_leaves(mode: Mode):
+    controller = RPMController(max_rpm=1, seconds=600)
+    window = record_requests(controller)
+    passages = Passages(mode, window)
+    with passages.requesting({who: [controller] for who in range(3)}):
+        time.sleep(0.3)
+        looks = [window.looks]
+        controller.reset_counter()
+        wait_until(lambda: len(passages.seen) == 2)
+        time.sleep(0.3)
+        looks.append(window.looks)
+        controller.reset_counter()
+    assert looks == [3, 5]
+
+
 def test_an_interrupted_request_gives_its_slot_back():
     controller, this = RPMController(max_rpm=1, seconds=600), threading.get_ident()
     window = record_requests(controller)

@@ -91,10 +91,7 @@ def kickoff_program(
     start = crew.take_start()
     if start is not None:
         continued: Program[CrewOutput] = start(crew, inputs, options, audience)
-        try:
-            return (yield from continued)
-        finally:
-            crew.start_next_with(None)  # later runs follow no checkpoint
+        return (yield from continued)
     with closing(RunResources()) as resources:
         return (yield from _start(crew, inputs, options, audience, resources))
 
