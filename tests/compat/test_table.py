@@ -171,6 +171,8 @@ def test_what_crewgraph_lacks_is_refused_with_a_reason():
         "from crewai.rag.config.utils import set_rag_config": "`create_client(ChromaDBConfig())`",
         "from crewai.a2a.extensions.a2ui import A2UIServerExtension": "does not speak A2UI",
         "from crewai.a2a.auth.server_schemes import OIDCAuth": "does not serve agents",
+        "from crewai.a2a.config import JSONRPCClientConfig": "leave out `jsonrpc=`",
+        "from crewai.a2a.updates.push_notifications.signature import WebhookSignatureConfig": "leave out `Push",
         "from crewai.experimental.evaluation import AgentEvaluator": "LangSmith",
         "from crewai.utilities.agent_utils import parse_tools": "agent loop",
         "from crewai.tools.tool_usage import ToolUsage": "how CrewAI runs tools",

@@ -19,6 +19,7 @@ import processes
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
 from langgraph.graph import MessagesState, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -33,6 +34,7 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.serve import serve_app
 from crewgraph.contrib.serve.records import Records, opened_records
 from crewgraph.errors import DefinitionError
+from crewgraph.schema import PlainDict
 
 from .conftest import Client
 from .http_servers import TESTS, Served, our_server
@@ -352,6 +354,36 @@ async def _within(crew: Any, store: BaseStore, *more: Any) -> AsyncGenerator[htt
         httpx.AsyncClient(transport=transport, base_url="http://desk", headers=headers) as client,
     ):
         yield client
+
+
+def _named(name: str, graph: Any) -> Any:
+    graph.name = name
+    return graph
+
+
+def _nothing(given: PlainDict) -> None:
+    """Return no result."""
+
+
+def test_a_result_of_nothing_is_null_also_once_the_server_has_forgotten_the_run():
+    async def program() -> None:
+        store, saver = InMemoryStore(), InMemorySaver()
+        thread = run = ""
+        for _ in range(2):
+            app = serve_app([_named("nothing", entrypoint()(_nothing))], checkpointer=saver, store=store, hosts=["*"])
+            transport = httpx.ASGITransport(app)
+            async with (
+                app.router.lifespan_context(app),
+                httpx.AsyncClient(transport=transport, base_url="http://desk") as c,
+            ):
+                if not run:
+                    thread = (await c.post("/threads", json={})).json()["thread_id"]
+                    await c.post(f"/threads/{thread}/runs/wait", json={"assistant_id": "nothing", "input": {}})
+                    run = (await c.get(f"/threads/{thread}/runs")).json()[0]["run_id"]
+                joined = await c.get(f"/threads/{thread}/runs/{run}/join")
+                assert (joined.status_code, joined.text) == (200, "null")
+
+    asyncio.run(program())
 
 
 @pytest.mark.parametrize(

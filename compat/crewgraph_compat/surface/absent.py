@@ -26,10 +26,14 @@ _RECORDS = (
 _RUNS = "It implements CrewAI's kickoff; crewgraph runs a graph: `crew.compile()` returns it, `crew.stream()` yields its steps."
 _SERVED = "crewgraph does not serve agents; `crew.compile()` returns a graph for LangGraph's server or your own."
 _SHOWN = "`verbose=True` shows a run; listeners on `crewai.events` and LangSmith (LANGSMITH_TRACING=true) follow it."
+_SIGNED = "The receiver of push notifications checks their signatures: leave out `PushNotificationConfig(signature=)`."
 _SPOKEN = "Agents call remote agents directly: `Agent(a2a=A2AClientConfig(endpoint=...))`; each message emits an event."
 _STORES = "`create_client(ChromaDBConfig())` stores texts with FAISS; `QdrantVectorSearchTool` and other tools search servers."
 _TELEMETRY = "crewgraph sends no telemetry; remove the import."
 _TOOLS = "It is part of how CrewAI runs tools; `crewai.hooks` and the events of tools see and change their calls."
+_TRANSPORT = (
+    "crewgraph has no settings of single transports: leave out `jsonrpc=` and `grpc=` of `ClientTransportConfig`."
+)
 _WAYS = "Memory does not use flows internally: call `Memory().remember(...)` and `Memory().recall(...)`."
 _WRITTEN = "It is a helper of CrewAI's own code; write it with Python, pydantic or LangChain."
 
@@ -39,8 +43,11 @@ ABSENT: dict[str, str] = {
     "crewai.a2a": _SPOKEN,
     "crewai.a2a.auth": _SERVED,
     "crewai.a2a.config": _SERVED,
+    "crewai.a2a.config.GRPCClientConfig": _TRANSPORT,
+    "crewai.a2a.config.JSONRPCClientConfig": _TRANSPORT,
     "crewai.a2a.errors": "A failing remote agent raises `crewgraph.errors.RemoteAgentError`, or the model gets the error.",
     "crewai.a2a.extensions": "crewgraph does not speak A2UI: write its components as JSON, and check them with your own code.",
+    "crewai.a2a.updates.push_notifications.signature": _SIGNED,
     "crewai.a2a.utils.agent_card_signing": _SERVED,
     "crewai.a2a.utils.task": _SERVED,
     "crewai.agent": _LOOP,

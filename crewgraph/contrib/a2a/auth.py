@@ -44,8 +44,10 @@ class TLSConfig(RedactedModel):
             raise ValueError("`client_key_path` needs `client_cert_path`, the certificate it belongs to")
         return self
 
-    def get_httpx_ssl_context(self) -> ssl.SSLContext:
+    def get_httpx_ssl_context(self) -> ssl.SSLContext | bool:
         """Return the value for `httpx.AsyncClient(verify=...)`."""
+        if self.verify and not (self.client_cert_path or self.ca_cert_path):
+            return True  # httpx brings certificates, which Python on macOS, for one, does not find in the system
         context = ssl.create_default_context(cafile=self.ca_cert_path)
         if not self.verify:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

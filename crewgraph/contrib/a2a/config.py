@@ -53,7 +53,7 @@ class PushNotificationConfig(RedactedModel):
     """Token sent with each notification so that the receiver can recognize it."""
 
     authentication: Any = None
-    """How the remote agent authenticates to the webhook: `{"scheme": "Bearer", "credentials": ...}`."""
+    """How the remote agent authenticates to the webhook: `{"scheme": "Bearer", "credentials": ...}`; or with a list `schemes`."""
 
     timeout: float | None = Field(default=300.0, gt=0)
     """Seconds to wait for the result; None uses the remote agent's `timeout`."""
@@ -64,7 +64,7 @@ class PushNotificationConfig(RedactedModel):
     result_store: Any = None
     """Ignored: the remote agent is asked for the result."""
 
-    signature: Any = None
+    signature: Any = Field(default=None, exclude=True, repr=False)
     """Ignored: the receiver of the notifications checks them."""
 
 

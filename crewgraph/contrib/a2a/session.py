@@ -25,6 +25,7 @@ from a2a.types import (
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
 from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from pydantic import BaseModel
 
 from crewgraph.contrib.a2a.answer import RemoteAnswer, is_final
 from crewgraph.contrib.a2a.auth import ClientAuthScheme
@@ -235,7 +236,10 @@ class Session:
         updates, push = self._remote.updates, None
         if isinstance(updates, PushNotificationConfig):
             push = TaskPushNotificationConfig(
-                url=str(updates.url), id=updates.id, token=updates.token, authentication=updates.authentication
+                url=str(updates.url),
+                id=updates.id,
+                token=updates.token,
+                authentication=_authentication(updates.authentication),
             )
         config = ClientConfig(
             streaming=isinstance(updates, StreamingConfig),
@@ -356,6 +360,21 @@ class _SchemeAuth(httpx.Auth):
         if response.status_code == 401 and self._scheme.forget():
             request.headers.update(await self._scheme.apply_auth(self._http, request.headers))
             yield request
+
+
+def _authentication(given: Any) -> PlainDict | None:
+    """Return how a remote agent authenticates to a webhook, which protocol 0.3 writes with a list of schemes.
+
+    Raises:
+        RemoteAgentError: If there is not one scheme.
+    """
+    if given is None:
+        return None
+    fields: PlainDict = given.model_dump() if isinstance(given, BaseModel) else dict(given)
+    schemes = fields["schemes"] if "schemes" in fields else [fields.get("scheme")]
+    if len(schemes) != 1 or not isinstance(schemes[0], str):
+        raise RemoteAgentError(f"`PushNotificationConfig(authentication=)` takes one scheme, not {schemes!r:.100}.")
+    return {"scheme": schemes[0], "credentials": fields.get("credentials")}
 
 
 def _public_url(address: str) -> str:

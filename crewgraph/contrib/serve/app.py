@@ -749,7 +749,7 @@ class Server:
         events = await self._runs.events(run)
         if events is None:
             snapshot = await self._snapshot(await self._thread(request))
-            return {} if snapshot is None else snapshot.values
+            return _Json({} if snapshot is None else snapshot.values)
         cancels = request.query_params.get("cancel_on_disconnect") in ("1", "true")
         return await self._outcome(request, run, events, cancels=cancels)
 

@@ -56,13 +56,14 @@ class Tide(BaseModel):
     hour: int
 
 
-def test_by_version_1_a_message_carries_what_is_configured(mode: Mode):
+@pytest.mark.parametrize("scheme", [{"scheme": "Bearer"}, {"schemes": ["Bearer"]}])
+def test_by_version_1_a_message_carries_what_is_configured(mode: Mode, scheme: dict[str, Any]):
     harbour = Harbour()
     push = PushNotificationConfig.model_validate(
         {
             "url": "http://127.0.0.1:9/hook",
             "token": "t",
-            "authentication": {"scheme": "Bearer", "credentials": "c"},
+            "authentication": {**scheme, "credentials": "c"},
             "interval": 0.02,
         }
     )
@@ -79,6 +80,16 @@ def test_by_version_1_a_message_carries_what_is_configured(mode: Mode):
     assert (asked_for.url, asked_for.token) == ("http://127.0.0.1:9/hook", "t")
     assert (asked_for.authentication.scheme, asked_for.authentication.credentials) == ("Bearer", "c")
     assert asked(one.llm)[-1] == 'Observation: {"hour":6}'
+
+
+def test_a_webhook_has_one_scheme_and_its_signature_is_not_shown():
+    two = {"schemes": ["Basic", "Bearer"]}
+    push = PushNotificationConfig.model_validate(
+        {"url": "http://127.0.0.1:9/hook", "authentication": two, "signature": "gull-and-tern-42"}
+    )
+    assert "gull" not in repr(push) + push.model_dump_json()
+    with served_by_sdk(Harbour()) as address, pytest.raises(RemoteAgentError, match="takes one scheme, not .'Basic'"):
+        crew(task("a", sailor(A2AClientConfig(endpoint=address, updates=push), "done"))).kickoff()
 
 
 @pytest.mark.parametrize("streaming", [True, False])
