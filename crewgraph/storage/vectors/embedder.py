@@ -21,6 +21,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Program, adrive, drive, user_call
 from crewgraph.errors import EmbedderError
 
@@ -272,9 +273,10 @@ def _abbreviated(value: Any) -> str:
 
 
 class ThreadedEmbeddings(Embeddings):
-    """Other embeddings without their async methods: LangChain's own run the sync ones in a thread.
+    """Other embeddings, whose sync methods run in a thread in place of their async ones.
 
-    The async clients of most libraries keep connections that die with the event loop they were first used on.
+    The async clients of most libraries keep connections that die with the event loop they were first used on. An interruption
+    does not wait for the thread, as it would for LangChain's.
     """
 
     def __init__(self, source: Embeddings) -> None:
@@ -285,6 +287,12 @@ class ThreadedEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         return self.source.embed_query(text)
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        return await in_thread(self.source.embed_documents, texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return await in_thread(self.source.embed_query, text)
 
 
 _shared: WeakValueDictionary[tuple[int, str], NamedEmbedder] = WeakValueDictionary()
