@@ -113,6 +113,7 @@ def test_a_run_after_a_continued_one_follows_no_checkpoint(mode: Mode, made: lis
     clerk.kickoff("SECOND")
     again = Agent.from_checkpoint(CheckpointConfig())
     again.kickoff("SECOND")
+    again.kickoff("SECOND")
     assert again.checkpoint_origin is None
 
 
