@@ -5,7 +5,6 @@ procrastinate directly.
 """
 
 import atexit
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
@@ -16,11 +15,10 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
 from procrastinate.schema import SchemaManager
-from psycopg.rows import dict_row
 from psycopg.sql import SQL, Literal
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from crewgraph.contrib.serve.postgres import SETUP_LOCK, checked_address
+from crewgraph.contrib.serve.postgres import CONNECTION, async_pool, checked_address, refusal_of, wait_for_turn
 from crewgraph.errors import StorageError
 from crewgraph.formats import FORMAT, check_format
 from crewgraph.storage.postgres import (
@@ -53,9 +51,7 @@ CREATE TABLE run_events (
 CREATE INDEX run_events_ended ON run_events (made_at) WHERE event IS NULL
 """
 _MARK = SQL("COMMENT ON TABLE run_events IS {}").format(Literal(str(FORMAT)))
-_POOL: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 4
-_SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables
 
 
 class QueueDatabase:
@@ -96,7 +92,7 @@ class QueueDatabase:
                 pool: Any = ConnectionPool(
                     self._address,
                     connection_class=BoundedConnection,
-                    kwargs=_POOL,
+                    kwargs=CONNECTION,
                     timeout=CONNECT_TIMEOUT,
                     min_size=0,
                     max_size=_CONNECTIONS,
@@ -122,16 +118,7 @@ class QueueDatabase:
         """Return a pool, to be opened on the event loop that uses it, with the tables created."""
         with self._lock:
             self._prepare()
-        return AsyncConnectionPool(
-            self._address,
-            connection_class=AsyncBoundedConnection,
-            kwargs=_POOL,
-            timeout=CONNECT_TIMEOUT,
-            min_size=1,
-            max_size=most,
-            open=False,
-            check=AsyncConnectionPool.check_connection,
-        )
+        return async_pool(self._address, most, CONNECT_TIMEOUT)
 
     def close(self) -> None:
         """Close the connections. The next use reopens them."""
@@ -161,13 +148,10 @@ class QueueDatabase:
         self._is_ready = True
 
     def _create(self, connection: "psycopg.Connection[Any]") -> None:
-        # The lock is released with the connection. It is polled, because LangGraph creates its indexes concurrently, which waits
-        # for all running statements, a blocked lock statement among them.
-        while connection.execute("SELECT pg_try_advisory_lock(%s)", (SETUP_LOCK,)).fetchone() != (True,):
-            time.sleep(_SETUP_POLL_INTERVAL)
+        wait_for_turn(connection)
         if _has_tables(connection):
             return
-        checkpoints: Any = psycopg.connect(self._address, **_POOL)
+        checkpoints: Any = psycopg.connect(self._address, **CONNECTION)
         with checkpoints:
             PostgresSaver(checkpoints).setup()
         with suppress(psycopg.errors.DuplicateSchema):
@@ -207,9 +191,3 @@ def _enter_schema(connection: "psycopg.Connection[Any]") -> None:
 async def _aenter_schema(connection: "psycopg.AsyncConnection[Any]") -> None:
     await connection.execute(_ENTER)
     await connection.commit()
-
-
-def refusal_of(error: BaseException) -> str:
-    """Return what Postgres says, on one line and without the details, which quote statements and their values."""
-    primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    return " ".join((primary or str(error)).split()).rstrip(".")

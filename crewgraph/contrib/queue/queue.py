@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from hashlib import blake2b
 from threading import Lock
 from typing import Any, Literal
@@ -15,10 +14,11 @@ from uuid import uuid4
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job as EngineJob
 
-from crewgraph.contrib.queue.database import QueueDatabase, refusal_of
+from crewgraph.contrib.queue.database import QueueDatabase
 from crewgraph.contrib.queue.work import CLOCK, STATES, TASK, JobState, Work, json_of, queue_of, state_of
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Program, adrive, blocking, drive, sleep
+from crewgraph.contrib.serve.postgres import refusal_of
+from crewgraph.core.methods import async_of, from_program, other_form
+from crewgraph.core.operations import Program, blocking, drive, sleep
 from crewgraph.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, RunInfo
 from crewgraph.definitions.flow.feedback import Question
@@ -90,18 +90,16 @@ class Job:
             raise RunError(f"no job or run of thread `{self.thread_id}` is stored any longer")
         return "waiting" if run.status == "waiting" else "done"
 
-    async def astatus(self) -> JobStatus:
-        """Return the status of the run."""
-        return await in_thread(self.status)
+    astatus = other_form(status, "astatus")
+    """Async `status`."""
 
     def error(self) -> str | None:
         """Return the error of the last failed attempt; None if none has failed."""
         job = self._job()
         return None if job is None else Work.of(job).error
 
-    async def aerror(self) -> str | None:
-        """Return the error of the last failed attempt; None if none has failed."""
-        return await in_thread(self.error)
+    aerror = other_form(error, "aerror")
+    """Async `error`."""
 
     def progress(self) -> JobProgress:
         """Return which tasks or methods have completed."""
@@ -111,11 +109,11 @@ class Job:
         done = stored_run(self._saver, self.thread_id).finished if is_stored else ()
         return JobProgress(done=tuple(done), total=len(definition.tasks))
 
-    async def aprogress(self) -> JobProgress:
-        """Return which tasks or methods have completed."""
-        return await in_thread(self.progress)
+    aprogress = other_form(progress, "aprogress")
+    """Async `progress`."""
 
-    def result(self, timeout: float | None = None) -> Any:
+    @from_program
+    def result(self, timeout: float | None = None) -> "Program[Any]":
         """Wait for the run to end, and return its stored output.
 
         Args:
@@ -129,73 +127,6 @@ class Job:
             JobFailed: The job failed for good or was cancelled.
             TimeoutError: The run did not end in time.
         """
-        return drive(self._result(timeout))
-
-    async def aresult(self, timeout: float | None = None) -> Any:
-        """Async version of `result`."""
-        return await adrive(self._result(timeout))
-
-    def questions(self) -> Sequence[CrewQuestion | Question]:
-        """Return the questions that the run waits on."""
-        run = self._run()
-        return () if run is None else run.questions
-
-    async def aquestions(self) -> Sequence[CrewQuestion | Question]:
-        """Return the questions that the run waits on."""
-        return await in_thread(self.questions)
-
-    def answer(self, answer: object) -> None:
-        """Answer the question that the run waits on, and enqueue a job that resumes the run.
-
-        Args:
-            answer: As for `resume`; with several questions a dict of answers by question id.
-
-        Raises:
-            RunError: The run does not wait on these questions, or an answer is already queued.
-        """
-        question_ids = [question.id for question in self.questions()]
-        if not question_ids:
-            raise RunError(f"the run `{self.thread_id}` does not wait for an answer; see its `status`")
-        self._queue.enqueue_answer(self._definition, self.thread_id, answer, _answered_ids(question_ids, answer))
-
-    async def aanswer(self, answer: object) -> None:
-        """Async version of `answer`."""
-        await in_thread(self.answer, answer)
-
-    def cancel(self) -> bool:
-        """Cancel the job. A worker that is running it lets the current step finish and records its result, then stops.
-
-        Returns:
-            Whether there was anything to cancel. `resume` or `retry` continues the run.
-        """
-        return self._queue.cancel(self.thread_id)
-
-    async def acancel(self) -> bool:
-        """Async version of `cancel`."""
-        return await in_thread(self.cancel)
-
-    def retry(self) -> bool:
-        """Requeue a failed or cancelled job; return False if it is neither.
-
-        Its run resumes where it stopped.
-        """
-        return self._queue.retry(self.thread_id)
-
-    async def aretry(self) -> bool:
-        """Async version of `retry`."""
-        return await in_thread(self.retry)
-
-    def _job(self) -> EngineJob | None:
-        return self._queue.latest([self.thread_id]).get(self.thread_id)
-
-    def _run(self) -> RunInfo | None:
-        return drive(run_of_thread(self._saver, self.thread_id))
-
-    def _methods_done(self, flow: Flow[Any]) -> tuple[str, ...]:
-        steps = drive(flow_steps(flow, self.thread_id))
-        return tuple(method for step in steps for method in step.methods)
-
-    def _result(self, timeout: float | None) -> Program[Any]:
         pause, longest = _POLLS
         deadline = None if timeout is None else time.monotonic() + timeout
         while (status := (yield blocking(self.status))) in ("queued", "working"):
@@ -211,6 +142,65 @@ class Job:
                 f"{f': {error}' if error else ''}. What it had recorded is kept; `retry` continues it."
             )
         return (yield blocking(self._stored_result))
+
+    aresult = async_of(result)
+    """Async `result`."""
+
+    def questions(self) -> Sequence[CrewQuestion | Question]:
+        """Return the questions that the run waits on."""
+        run = self._run()
+        return () if run is None else run.questions
+
+    aquestions = other_form(questions, "aquestions")
+    """Async `questions`."""
+
+    def answer(self, answer: object) -> None:
+        """Answer the question that the run waits on, and enqueue a job that resumes the run.
+
+        Args:
+            answer: As for `resume`; with several questions a dict of answers by question id.
+
+        Raises:
+            RunError: The run does not wait on these questions, or an answer is already queued.
+        """
+        question_ids = [question.id for question in self.questions()]
+        if not question_ids:
+            raise RunError(f"the run `{self.thread_id}` does not wait for an answer; see its `status`")
+        self._queue.enqueue_answer(self._definition, self.thread_id, answer, _answered_ids(question_ids, answer))
+
+    aanswer = other_form(answer, "aanswer")
+    """Async `answer`."""
+
+    def cancel(self) -> bool:
+        """Cancel the job. A worker that is running it lets the current step finish and records its result, then stops.
+
+        Returns:
+            Whether there was anything to cancel. `resume` or `retry` continues the run.
+        """
+        return self._queue.cancel(self.thread_id)
+
+    acancel = other_form(cancel, "acancel")
+    """Async `cancel`."""
+
+    def retry(self) -> bool:
+        """Requeue a failed or cancelled job; return False if it is neither.
+
+        Its run resumes where it stopped.
+        """
+        return self._queue.retry(self.thread_id)
+
+    aretry = other_form(retry, "aretry")
+    """Async `retry`."""
+
+    def _job(self) -> EngineJob | None:
+        return self._queue.latest([self.thread_id]).get(self.thread_id)
+
+    def _run(self) -> RunInfo | None:
+        return drive(run_of_thread(self._saver, self.thread_id))
+
+    def _methods_done(self, flow: Flow[Any]) -> tuple[str, ...]:
+        steps = drive(flow_steps(flow, self.thread_id))
+        return tuple(method for step in steps for method in step.methods)
 
     def _stored_result(self) -> Any:
         if isinstance(self._definition, Flow):
@@ -344,11 +334,8 @@ class Queue:
         )
         return jobs[0]
 
-    async def aenqueue(
-        self, definition: Crew | Flow[Any], inputs: Mapping[str, Any] | None = None, **options: Any
-    ) -> Job:
-        """Async version of `enqueue`."""
-        return await in_thread(partial(self.enqueue, definition, inputs, **options))
+    aenqueue = other_form(enqueue, "aenqueue")
+    """Async `enqueue`."""
 
     def enqueue_all(
         self,

@@ -1,35 +1,35 @@
 """A Postgres database for the checkpoints and the records of a server."""
 
-import asyncio
+import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.store.base import BaseStore
+from langgraph.store.postgres import PostgresStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import AsyncConnectionPool
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import StorageError
 from crewgraph.storage.postgres import (
-    CONNECT_TIMEOUT,
     AsyncBoundedConnection,
     BoundedConnection,
     bounded_address,
     check_session,
 )
 
-_CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+"""The options of connections."""
+
 _CONNECTIONS = 10
 _SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables
-
-SETUP_LOCK = 5_203_811_640_113_000_377
-"""The advisory lock for creating tables: an arbitrary number that no other program locks."""
-
+_SETUP_LOCK = 5_203_811_640_113_000_377  # for creating tables: an arbitrary number that no other program locks
 
 _RUNS = """
 thread_id IN (SELECT value->>'thread_id' FROM store WHERE prefix = 'crewgraph.runs' AND key = ANY(%(runs)s))
@@ -101,47 +101,53 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
         StorageError: it cannot be reached, or its tables cannot be created.
     """
     address = bounded_address(checked_address(url))
-    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+    try:
+        await in_thread(_create_tables, address)
+    except psycopg.Error as error:
+        raise StorageError(
+            f"the database cannot be used: {refusal_of(error)}. Check its address and its user's permissions."
+        ) from error
+    async with async_pool(address, _CONNECTIONS) as pool:
+        yield _Checkpoints(pool), AsyncPostgresStore(pool)
+
+
+def _create_tables(address: str) -> None:
+    with BoundedConnection.connect(address, **CONNECTION) as connection:
+        check_session(connection, address)
+        wait_for_turn(connection)
+        PostgresSaver(connection).setup()
+        PostgresStore(connection).setup()
+
+
+def async_pool(address: str, most: int, timeout: float = 30.0) -> AsyncConnectionPool[Any]:
+    """Return a pool, to be opened on the event loop that uses it.
+
+    Args:
+        address: the address of the database.
+        most: maximum number of connections.
+        timeout: seconds to wait for one.
+    """
+    return AsyncConnectionPool(
         address,
         connection_class=AsyncBoundedConnection,
-        kwargs=_CONNECTION,
+        kwargs=CONNECTION,
+        timeout=timeout,
         min_size=1,
-        max_size=_CONNECTIONS,
+        max_size=most,
         open=False,
         check=AsyncConnectionPool.check_connection,
     )
-    try:
-        await pool.open(wait=True, timeout=CONNECT_TIMEOUT)
-        await in_thread(_check_session, address)
-        saver, store = _Checkpoints(pool), AsyncPostgresStore(pool)
-        async with pool.connection() as connection:  # servers that start at once take turns creating tables
-            # The lock is polled, because LangGraph creates its indexes concurrently, which waits for all running statements, a
-            # blocked lock statement among them.
-            while not await _has_locked(connection):
-                await asyncio.sleep(_SETUP_POLL_INTERVAL)
-            try:
-                await saver.setup()
-                await store.setup()
-            finally:
-                await connection.execute(f"SELECT pg_advisory_unlock({SETUP_LOCK})")
-    except StorageError:
-        await pool.close()
-        raise
-    except (psycopg.Error, PoolTimeout) as error:
-        await pool.close()
-        why = " ".join(str(error).split()).rstrip(".")
-        raise StorageError(
-            f"the database cannot be used: {why}. Check its address and its user's permissions."
-        ) from error
-    async with pool:
-        yield saver, store
 
 
-def _check_session(address: str) -> None:
-    with BoundedConnection.connect(address, autocommit=True) as connection:
-        check_session(connection, address)
+def wait_for_turn(connection: "psycopg.Connection[Any]") -> None:
+    """Wait until no other process creates tables; while the connection is open, no other one does."""
+    # The lock is polled, because LangGraph creates its indexes concurrently, which waits for all running statements, a blocked
+    # lock statement among them.
+    while connection.execute("SELECT 1 WHERE pg_try_advisory_lock(%s)", (_SETUP_LOCK,)).fetchone() is None:
+        time.sleep(_SETUP_POLL_INTERVAL)
 
 
-async def _has_locked(connection: Any) -> bool:
-    row = await (await connection.execute(f"SELECT pg_try_advisory_lock({SETUP_LOCK}) AS locked")).fetchone()
-    return row["locked"]
+def refusal_of(error: BaseException) -> str:
+    """Return what Postgres says, on one line and without the details, which quote statements and their values."""
+    primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((primary or str(error)).split()).rstrip(".")
