@@ -2,11 +2,11 @@
 
 import asyncio
 import hmac
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -41,9 +41,9 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope)
-        if refusal is not None:
-            await _send_refusal(send, *refusal)
+        if (refusal := self._refusal(scope)) is not None:
+            status, detail = refusal
+            await JSONResponse({"detail": detail}, status)(scope, receive, send)
             return
         await self._app(scope, self._limited(receive), send)
 
@@ -90,13 +90,6 @@ class Guard:
             return {"type": "http.disconnect"} if read > self._max_body else message
 
         return limited
-
-
-async def _send_refusal(send: Send, status: int, detail: str) -> None:
-    body = json.dumps({"detail": detail}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 class LimitedProtocol(H11Protocol):
