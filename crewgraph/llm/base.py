@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from crewgraph.annotations import annotations_of, signature_of
@@ -455,20 +455,17 @@ class ModelRequest:
     """Whether it is any object with `call`, such as a stand-in, rather than a provider's model."""
 
 
-class RequestWatcher(Protocol):
+class RequestWatcher:
     """Sees model requests; from any thread."""
 
     def answer(self, request: ModelRequest) -> Reply | None:
         """Return the reply to a request, which then is not sent; None leaves it to others. What it raises, the request raises."""
-        ...
 
     def sending(self, request: ModelRequest) -> None:
         """Called when a request is about to be sent, as no watcher answers it. Its exceptions are raised by the request."""
-        ...
 
     def answered(self, request: ModelRequest, reply: Reply) -> None:
         """A model has answered a request that was sent."""
-        ...
 
 
 WATCHERS: list[RequestWatcher] = []

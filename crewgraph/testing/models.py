@@ -46,10 +46,7 @@ def forbid_model_requests() -> Generator[None]:
         yield
 
 
-class _Forbidding:
-    def answer(self, request: ModelRequest) -> Reply | None:
-        """See `RequestWatcher`; it has no answers."""
-
+class _Forbidding(RequestWatcher):
     def sending(self, request: ModelRequest) -> None:
         """See `RequestWatcher`."""
         if request.is_own or type(request.source).__module__.startswith(_FAKES):
@@ -58,9 +55,6 @@ class _Forbidding:
             f"a request to the model `{request.model}` was about to be sent, and `forbid_model_requests` is in effect. Give the "
             "agent a `ScriptedLLM`, or answer from a recording (`record_models`)."
         )
-
-    def answered(self, request: ModelRequest, reply: Reply) -> None:
-        """See `RequestWatcher`; it keeps nothing."""
 
 
 @contextmanager
@@ -97,7 +91,7 @@ def _mode(mode: str) -> RecordMode:
     return cast(RecordMode, mode_name)
 
 
-class ModelRecording:
+class ModelRecording(RequestWatcher):
     """A file with model requests and their replies."""
 
     path: Path
@@ -126,9 +120,6 @@ class ModelRecording:
             if replies:
                 return cast(Reply, json.loads(json.dumps(replies.popleft()["reply"])))
         raise RecordingMismatch(self._mismatch(data))
-
-    def sending(self, request: ModelRequest) -> None:
-        """See `RequestWatcher`; it forbids nothing."""
 
     def answered(self, request: ModelRequest, reply: Reply) -> None:
         """See `RequestWatcher`."""
