@@ -5,7 +5,7 @@ tools and models with the project's own objects when an entry is first read.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
 from crewgraph.annotations import signature_of
+from crewgraph.core.loops.bridge import resolved
 from crewgraph.definitions.base import ConfigSection
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, UnknownName
@@ -26,7 +27,6 @@ from crewgraph.project.roles import (
     display_path,
     names_with_role,
     project_cache,
-    resolve_awaitable,
 )
 from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 from crewgraph.scoped import scoped
@@ -135,7 +135,7 @@ def _resolve_item(project: object, item: Any, reference: ConfigReference) -> lis
     member = getattr(project, item)
     if reference.role is Role.callback:
         return [_resolve_callback(project, item, member)]
-    value = member if isinstance(member, type) else resolve_awaitable(member())
+    value = member if isinstance(member, type) else resolved(member())
     return list(cast(list[Any], value)) if reference.many and isinstance(value, (list, tuple)) else [value]
 
 
@@ -146,7 +146,7 @@ def _resolve_callback(project: object, name: str, method: Any) -> object:
         return method
     cache = project_cache(project)
     if (Role.callback, name) not in cache:
-        function = resolve_awaitable(method())
+        function = resolved(method())
         if not callable(function):
             raise DefinitionError(
                 f"the `@callback` method `{type(project).__name__}.{name}` takes no arguments and returned {function!r:.60}; "
@@ -177,14 +177,36 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
 
     The last of duplicate keys counts, and a file that is not a mapping is empty; each is a warning.
     """
-    text = _read_text(path, label)
+    root, data = parse_yaml(_read_text(path, label), label, lambda root: _check_names(root, label))
+    if not isinstance(root, yaml.MappingNode):
+        return {}, {}
+    lines = {str(key.value): {**_lines(node), "": _key_line(key)} for key, node in _pairs(root)}
+    return _sections(data, label, lines), {name: of_keys[""] for name, of_keys in lines.items()}
+
+
+def parse_yaml(
+    text: str, label: str, check: Callable[[yaml.Node | None], object] = lambda root: None
+) -> tuple[yaml.Node | None, Any]:
+    """Parse a YAML document.
+
+    Args:
+        text: The document.
+        label: Its name in messages.
+        check: Called with the document's nodes, before keys are merged into them.
+
+    Returns:
+        The nodes, with merged keys, and the data.
+
+    Raises:
+        DefinitionError: It is not valid YAML, or would be too large with its aliases written out.
+    """
     try:
         loader = yaml.SafeLoader(text)
         try:
             root = loader.get_single_node()
-            check_size(root, label)
-            lines = _entry_lines(root, label)  # first: constructing merges what `<<` names into the nodes
-            data = cast(PlainDict, loader.construct_document(root) if isinstance(root, yaml.MappingNode) else {})
+            _check_size(root, label)
+            check(root)
+            return root, None if root is None else loader.construct_document(root)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -200,7 +222,6 @@ def read_yaml(path: Path, label: str) -> tuple[dict[str, Any], dict[str, int]]:
         raise DefinitionError(
             f"{label}:{line}: invalid YAML: the file contains a control character; remove it"
         ) from error
-    return _sections(data, label, lines), {name: of_keys[""] for name, of_keys in lines.items()}
 
 
 def _read_text(path: Path, label: str) -> str:
@@ -213,10 +234,10 @@ def _read_text(path: Path, label: str) -> str:
         raise DefinitionError(f"{label}: the file cannot be read: {error.strerror or error}") from error
 
 
-def _entry_lines(root: yaml.Node | None, label: str) -> dict[str, dict[str, int]]:
-    """Return the lines of each entry's keys; the key "" has the line of the entry itself."""
+def _check_names(root: yaml.Node | None, label: str) -> None:
+    """Raise one error for all names of entries and keys that are no strings; warn if there are no names."""
     if root is None or root.tag == "tag:yaml.org,2002:null":
-        return {}
+        return
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a text"
         warnings.warn(
@@ -224,15 +245,11 @@ def _entry_lines(root: yaml.Node | None, label: str) -> dict[str, dict[str, int]
             "values below it.",
             stacklevel=user_stacklevel(),
         )
-        return {}
-    faults = [*_yaml_faults(root, label, set())]
-    if faults:
+    elif faults := [*_yaml_faults(root, label, set())]:
         raise DefinitionError(faults)
-    nodes = {key.value: node for key, node in _pairs(root)}
-    return {name: {**(_lines(nodes[name]) if name in nodes else {}), "": line} for name, line in _lines(root).items()}
 
 
-def check_size(root: yaml.Node | None, label: str) -> None:
+def _check_size(root: yaml.Node | None, label: str) -> None:
     """Check how many values a file holds with its aliases written out: each copy is validated, and shown in errors.
 
     Raises:
@@ -257,9 +274,9 @@ def check_size(root: yaml.Node | None, label: str) -> None:
 
 
 def _below(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.SequenceNode):
-        return cast(list[yaml.Node], node.value)
-    return [part for pair in _pairs(node) for part in pair]
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in cast(list[tuple[yaml.Node, yaml.Node]], node.value) for part in pair]
+    return cast(list[yaml.Node], node.value) if isinstance(node, yaml.SequenceNode) else []
 
 
 def _yaml_faults(node: yaml.Node, label: str, seen: set[int], depth: int = 0) -> Iterator[Fault]:
@@ -287,26 +304,14 @@ def _yaml_faults(node: yaml.Node, label: str, seen: set[int], depth: int = 0) ->
 
 
 def _lines(node: yaml.Node) -> dict[str, int]:
-    """Return the line of each key of a mapping, from 1, including merged keys."""
-    merged: dict[str, int] = {}
-    for source in _merged(node):
-        merged = {**_lines(source), **merged}
-    return {**merged, **{str(key.value): _key_line(key) for key, _ in _pairs(node)}}
-
-
-def _merged(node: yaml.Node) -> Iterator[yaml.Node]:
-    for key, value in _all_pairs(node):
-        if key.tag == _MERGE_TAG:
-            yield from cast(list[yaml.Node], value.value) if isinstance(value, yaml.SequenceNode) else [value]
+    """Return the line of each key of a mapping, from 1."""
+    return {str(key.value): _key_line(key) for key, _ in _pairs(node)}
 
 
 def _pairs(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
     """Return the keys and values of a mapping, without merge keys."""
-    return [(key, value) for key, value in _all_pairs(node) if key.tag != _MERGE_TAG]
-
-
-def _all_pairs(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
-    return node.value if isinstance(node, yaml.MappingNode) else []
+    pairs: list[tuple[yaml.Node, yaml.Node]] = node.value if isinstance(node, yaml.MappingNode) else []
+    return [(key, value) for key, value in pairs if key.tag != _MERGE_TAG]
 
 
 def _key_line(node: yaml.Node) -> int:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from crewgraph.errors import DefinitionError
+from crewgraph.project import decorators
 from crewgraph.project.configuration import AGENTS, TASKS, ConfigurationAttribute, Kind
-from crewgraph.project.decorators import CollectedAttribute, collect_agents, collect_tasks, decorate
+from crewgraph.project.decorators import CollectedAttribute, collect_agents, collect_tasks
 from crewgraph.project.roles import class_directory, inherited_roles, roles_of
 from crewgraph.schema import PlainDict
 from crewgraph.tools.mcp.server import ServerReference, parse_reference
@@ -109,7 +110,7 @@ def _prepare(cls: Any, folder: Path) -> None:
         if inspect.isfunction(member) and not roles_of(member):
             # An override keeps the roles of the method it overrides; otherwise it would run again for each task that uses it.
             for role in inherited_roles(cls, name):
-                setattr(cls, name, decorate(vars(cls)[name], role))
+                setattr(cls, name, getattr(decorators, role)(vars(cls)[name]))
     for kind in (AGENTS, TASKS):
         _attach(cls, kind)
     for name, collect in (("agents", collect_agents), ("tasks", collect_tasks)):

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from crewgraph.core.loops.bridge import resolved
 from crewgraph.crew import Crew
 from crewgraph.errors import DefinitionError
 from crewgraph.hooks.decorators import hook_filters, hook_points, only_for
 from crewgraph.hooks.registry import is_owner, register_for_owner
 from crewgraph.project.configuration import load_configurations
-from crewgraph.project.roles import Role, mark_role, memoize, names_with_role, resolve_awaitable
+from crewgraph.project.roles import Role, mark_role, memoize, names_with_role
 
 
 def collect_tasks(project: object) -> list[Any]:
@@ -73,7 +74,7 @@ def assemble_crew(method: Callable[..., Any], *args: object, **kwargs: object) -
     load_configurations(project)
     project.agents = collect_agents(project)
     project.tasks = collect_tasks(project)
-    result = resolve_awaitable(method(*args, **kwargs))
+    result = resolved(method(*args, **kwargs))
     if not isinstance(result, Crew):
         raise DefinitionError(
             f"{label} returned {result!r:.60}; return the crew: `return Crew(agents=self.agents, ...)`"
@@ -121,7 +122,7 @@ _C = TypeVar("_C")
 
 def agent(method: _F) -> _F:
     """Mark a method that returns an agent; `self.agents` holds all of them."""
-    return mark_role(cast(_F, memoize(method)), Role.agent)
+    return mark_role(memoize(method), Role.agent)
 
 
 def task(method: _F) -> _F:
@@ -129,7 +130,7 @@ def task(method: _F) -> _F:
 
     @wraps(method)
     def wrapper(*args: object, **kwargs: object) -> Any:
-        result = resolve_awaitable(method(*args, **kwargs))
+        result = resolved(method(*args, **kwargs))
         if getattr(result, "name", "") is None:
             result.name = method.__name__
         return result
@@ -152,17 +153,17 @@ def crew(method: _F) -> _F:
 
 def llm(method: _F) -> _F:
     """Mark a method that returns a model, for `llm` and `function_calling_llm` in agents.yaml."""
-    return mark_role(cast(_F, memoize(method)), Role.llm)
+    return mark_role(memoize(method), Role.llm)
 
 
 def tool(method: _F) -> _F:
     """Mark a method that returns a tool, for `tools` in agents.yaml and tasks.yaml."""
-    return mark_role(cast(_F, memoize(method)), Role.tool)
+    return mark_role(memoize(method), Role.tool)
 
 
 def cache_handler(method: _F) -> _F:
     """Mark a method that returns a cache of tool results, for `cache_handler` in agents.yaml."""
-    return mark_role(cast(_F, memoize(method)), Role.cache_handler)
+    return mark_role(memoize(method), Role.cache_handler)
 
 
 def callback(method: _F) -> _F:
@@ -188,23 +189,3 @@ def output_json(model: _C) -> _C:
 def output_pydantic(model: _C) -> _C:
     """Mark a pydantic model in the class, or a method that returns one, for `output_pydantic` in tasks.yaml."""
     return mark_role(model, Role.output_pydantic)
-
-
-_DECORATORS: dict[Role, Callable[[Any], object]] = {
-    Role.agent: agent,
-    Role.task: task,
-    Role.crew: crew,
-    Role.llm: llm,
-    Role.tool: tool,
-    Role.callback: callback,
-    Role.cache_handler: cache_handler,
-    Role.output_json: output_json,
-    Role.output_pydantic: output_pydantic,
-    Role.before_kickoff: before_kickoff,
-    Role.after_kickoff: after_kickoff,
-}
-
-
-def decorate(method: Any, role: Role) -> Any:
-    """Apply the decorator of a role to a method."""
-    return _DECORATORS[role](method)

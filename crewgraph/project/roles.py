@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from crewgraph.core.loops.bridge import resolved
 from crewgraph.errors import DefinitionError
@@ -60,8 +60,7 @@ def names_with_role(cls: type, role: Role) -> list[str]:
     return [name for name in names if role in roles_of(inspect.getattr_static(cls, name, None))]
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _CACHE_ATTRIBUTE = "_crewgraph_shelf"
 
@@ -83,12 +82,7 @@ def project_cache(project: object) -> dict[Hashable, Any]:
     return attributes.setdefault(_CACHE_ATTRIBUTE, cache)
 
 
-def resolve_awaitable(result: object) -> Any:
-    """Return the result of a method; wait for it if it is awaitable."""
-    return resolved(result)
-
-
-def memoize(method: Callable[P, R]) -> Callable[P, R]:
+def memoize(method: _F) -> _F:
     """Cache the results of a method by object and arguments, except for None.
 
     Async methods are waited for. The results of a function outside of a class are cached with the function.
@@ -97,7 +91,7 @@ def memoize(method: Callable[P, R]) -> Callable[P, R]:
     results_of_function: dict[Hashable, object] = {}
 
     @wraps(method)
-    def cached(*args: P.args, **kwargs: P.kwargs) -> Any:
+    def cached(*args: Any, **kwargs: object) -> Any:
         is_method = in_class and bool(args) and hasattr(args[0], "__dict__")
         if is_method and inspect.isfunction(args[0]):
             name = method.__name__
@@ -113,12 +107,12 @@ def memoize(method: Callable[P, R]) -> Callable[P, R]:
                 if key in results:
                     return results[key]
             except TypeError:  # an argument is not hashable
-                return resolve_awaitable(method(*args, **kwargs))
-            result = resolve_awaitable(method(*args, **kwargs))
+                return resolved(method(*args, **kwargs))
+            result = resolved(method(*args, **kwargs))
             # Two concurrent threads both get the first result.
             return result if result is None else results.setdefault(key, result)
 
-    return cached
+    return cast(_F, cached)
 
 
 def _hashable(value: object) -> object:

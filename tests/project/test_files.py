@@ -227,6 +227,14 @@ def test_braces_without_quotes_are_reported(load: Load, tmp_path: Path, monkeypa
     )
 
 
+def test_a_fault_in_an_entry_that_is_merged_into_the_file_is_reported_with_its_line(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    merged = "shared: &shared\n  editor:\n    goal: G\n    role: {topic}\n<<: *shared\n"
+    assert error_message(load, agents=merged + AGENTS).startswith("config/agents.yaml:4: `role` of `editor`")
+
+
 def test_a_value_of_a_wrong_type_is_reported_with_file_line_and_key(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

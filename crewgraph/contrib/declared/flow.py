@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from crewgraph.contrib.declared.actions import DeclarationModel, FlowConversationalDefinition, check_expressions
@@ -13,7 +12,7 @@ from crewgraph.contrib.declared.names import validate_name
 from crewgraph.contrib.declared.state import FlowStateDefinition
 from crewgraph.definitions.flow.method import events_of
 from crewgraph.errors import DefinitionError
-from crewgraph.project.configuration import check_size
+from crewgraph.project.configuration import parse_yaml
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
@@ -160,14 +159,4 @@ def _read(text: str, label: str) -> object:
             return json.loads(text)
         except ValueError:
             pass  # it may still be a YAML flow mapping
-    loader = yaml.SafeLoader(text)
-    try:
-        root = loader.get_single_node()
-        check_size(root, label)
-        return None if root is None else loader.construct_document(root)
-    except yaml.YAMLError as error:
-        raise DefinitionError(f"{label} is neither YAML nor JSON: {error}") from error
-    except RecursionError:
-        raise DefinitionError(f"{label} is nested too deeply; write it with fewer levels") from None
-    finally:
-        loader.dispose()
+    return parse_yaml(text, label)[1]

@@ -467,7 +467,8 @@ def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], messag
     ("contents", "message"),
     [
         (None, "pass `contents` or `path`"),
-        ("a: [1", "neither YAML nor JSON"),
+        ("a: [1", "the declaration:1:6: invalid YAML: while parsing a flow sequence, expected ',' or ']'"),
+        ("a: \x01", "the declaration:1: invalid YAML: the file contains a control character"),
         ("- 1", "not a mapping"),
         (
             "\n".join(["a0: &a0 [1, 2]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))]),
