@@ -64,15 +64,15 @@ def approve(
     if thread is None:
         _list_pending(saver)
         return
-    run = _PendingRun(load_target(target), thread, saver)
-    questions = run.questions()
+    definition = _loaded(target, saver)
+    questions = _pending_questions(definition, thread)
     for item in questions:
         print_text(f"{_question_text(item)}\n")
     if given:
         selected = _select_question(questions, question)
-        result = run.resume({selected.id: _answer_to(selected, yes, no) if answer is None else answer})
-    elif has_terminal():
-        result = run.resume(run.answers(questions))
+        result = definition.resume(thread, {selected.id: _answer_to(selected, yes, no) if answer is None else answer})
+    elif has_terminal():  # a crew prompts by itself
+        result = definition.resume(thread, None if isinstance(definition, Crew) else _answers(questions))
     else:
         print_text("Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.", err=True)
         raise typer.Exit(EXIT_PENDING)
@@ -93,13 +93,13 @@ def resume(
 
     Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.
     """
-    run = _PendingRun(load_target(target), thread, _open_database(database))
-    result = run.resume(None)
+    definition = _loaded(target, _open_database(database))
+    result = definition.resume(thread)
     while isinstance(result, PendingFlow) and has_terminal():  # a crew prompts by itself
         questions: list[_AnyQuestion] = [*result.questions]
         for item in questions:
             print_text(f"{_question_text(item)}\n")
-        result = run.resume(run.answers(questions))
+        result = definition.resume(thread, _answers(questions))
     print_text(str(result))
     if isinstance(result, (PendingCrew, PendingFlow)):
         print_text(f"Answer with `crewgraph approve {thread}`.", err=True)
@@ -122,39 +122,31 @@ def _answer_to(question: _AnyQuestion, yes: bool, no: str | None) -> object:
     return no or "no"
 
 
-class _PendingRun:
-    """A pending run of a crew or of a flow."""
+def _loaded(target: str | None, saver: Any) -> Any:
+    """Load a crew or a flow, whose runs are in the given database, or in its own one if that is None."""
+    definition = load_target(target)
+    if saver is not None:
+        definition.checkpointer = saver
+    return definition
 
-    def __init__(self, definition: "Crew | Flow[Any]", thread: str, saver: Any) -> None:
-        self._definition, self._thread, self._saver = definition, thread, saver
-        if isinstance(definition, Flow) and saver is not None:
-            definition.checkpointer = saver
 
-    def questions(self) -> list[_AnyQuestion]:
-        """Return the pending questions of the run.
+def _pending_questions(definition: "Crew | Flow[Any]", thread: str) -> list[_AnyQuestion]:
+    """Return the pending questions of a run.
 
-        Raises:
-            RunError: The run has no pending questions.
-        """
-        definition = self._definition
-        waiting = definition.pending() if isinstance(definition, Flow) else definition.pending(checkpointer=self._saver)
-        for pending in waiting:
-            if (pending.flow_id if isinstance(pending, PendingFlow) else pending.thread_id) == self._thread:
-                return [*pending.questions]
-        name = f"flow `{definition.flow_name}`" if isinstance(definition, Flow) else f"crew `{definition.name}`"
-        raise RunError(
-            f"no run of {name} with thread `{self._thread}` waits for an answer; `crewgraph approve` lists the runs that do"
-        )
+    Raises:
+        RunError: The run has no pending questions.
+    """
+    for pending in definition.pending():
+        if (pending.flow_id if isinstance(pending, PendingFlow) else pending.thread_id) == thread:
+            return [*pending.questions]
+    name = f"flow `{definition.flow_name}`" if isinstance(definition, Flow) else f"crew `{definition.name}`"
+    raise RunError(
+        f"no run of {name} with thread `{thread}` waits for an answer; `crewgraph approve` lists the runs that do"
+    )
 
-    def answers(self, questions: list[_AnyQuestion]) -> PlainDict | None:
-        """Prompt for answers to a flow's questions; None for a crew, whose run prompts by itself."""
-        return None if isinstance(self._definition, Crew) else {question.id: input("> ") for question in questions}
 
-    def resume(self, answers: PlainDict | None) -> Any:
-        """Resume the run and return its result."""
-        if isinstance(self._definition, Flow):
-            return self._definition.resume(self._thread, answers)
-        return self._definition.resume(self._thread, answers, checkpointer=self._saver)
+def _answers(questions: list[_AnyQuestion]) -> PlainDict:
+    return {question.id: input("> ") for question in questions}
 
 
 def _open_database(database: Path | None) -> object:
