@@ -2,10 +2,10 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_serializer, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator, model_validator
 
 from crewgraph.contrib.declared.expression import Expression, ExpressionData
 from crewgraph.contrib.declared.names import validate_name
@@ -29,6 +29,9 @@ class PythonReferenceDefinition(BaseModel):
         return python
 
 
+_OptionalObject = Annotated[PlainDict, BeforeValidator(lambda value: {} if value is None else value)]
+
+
 class LLMDefinition(BaseModel):
     """A language model; further arguments of `LLM` are allowed."""
 
@@ -48,7 +51,7 @@ class CrewAgentDefinition(BaseModel):
     backstory: str | None = None
     type: str | PythonReferenceDefinition | None = None
     from_repository: str | None = None
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: _OptionalObject = Field(default_factory=dict)
     llm: str | LLMDefinition | None = None
     planning_config: PlanningConfig | None = None
     allow_delegation: bool | None = None
@@ -58,11 +61,6 @@ class CrewAgentDefinition(BaseModel):
     tools: list[str | PlainDict] | None = None
     apps: list[str] | None = None
     mcps: list[str | PlainDict] | None = None
-
-    @field_validator("settings", mode="before")
-    @classmethod
-    def _validate_settings(cls, settings: object) -> object:
-        return _object(settings, "settings")
 
 
 class AgentDefinition(CrewAgentDefinition):
@@ -94,8 +92,10 @@ class CrewTaskDefinition(BaseModel):
     type: str | PythonReferenceDefinition | None = None
 
 
-def _agents_by_name(agents: Sequence[object]) -> PlainDict:
+def _agents_by_name(agents: object) -> object:
     """Return a list of agents as an object of agents by `name`, else by `role`."""
+    if not is_list(agents):
+        return agents
     named: PlainDict = {}
     for agent in agents:
         fields = agent if is_object(agent) else {}
@@ -116,34 +116,16 @@ class CrewDefinition(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    agents: dict[str, CrewAgentDefinition]
+    agents: Annotated[dict[str, CrewAgentDefinition], BeforeValidator(_agents_by_name)]
     tasks: list[CrewTaskDefinition]
-    inputs: PlainDict = Field(default_factory=dict)
+    inputs: _OptionalObject = Field(default_factory=dict)
     manager_agent: str | PythonReferenceDefinition | None = None
-
-    @field_validator("agents", mode="before")
-    @classmethod
-    def _validate_inline_agents(cls, agents: Any) -> object:
-        return _agents_by_name(agents) if is_list(agents) else agents
-
-    @field_validator("inputs", mode="before")
-    @classmethod
-    def _validate_inputs(cls, inputs: Any) -> object:
-        return _object(inputs, "inputs")
 
     @model_validator(mode="after")
     def _validate_inline_shape(self) -> "CrewDefinition":
         if not self.agents or not self.tasks:
             raise ValueError(f"a crew needs at least one entry in `{'tasks' if self.agents else 'agents'}`")
         return self
-
-
-def _object(value: Any, key: str) -> object:
-    if value is None:
-        return {}
-    if not is_object(value):
-        raise ValueError(f"`{key}` must be an object of names and values")
-    return value
 
 
 class DeclarationModel(BaseModel):
@@ -171,21 +153,28 @@ def warn_unknown_keys(values: Iterable[str], known: Iterable[str], where: str) -
         )
 
 
+def _plain_model(llm: object) -> Any:
+    """Return a language model as data: its name if it is an object."""
+    if llm is None or isinstance(llm, str | dict):
+        return llm  # pyright: ignore[reportUnknownVariableType]
+    return str(getattr(llm, "model", None) or getattr(llm, "model_name", None) or type(llm).__name__)
+
+
+LLMField = Annotated[Any, PlainSerializer(_plain_model)]
+"""A language model, or its name."""
+
+
 class FlowConversationalRouterDefinition(BaseModel):
     """How a model routes a turn; see `RouterConfig`."""
 
     prompt: str | None = None
     response_format: PythonReferenceDefinition | None = None
-    llm: Any = None
+    llm: LLMField = None
     routes: list[str] | None = None
     route_descriptions: dict[str, str] | None = None
     default_intent: str | None = "converse"
     fallback_intent: str | None = "converse"
     intent_field: str = "intent"
-
-    @field_serializer("llm")
-    def _serialize_llm(self, llm: object) -> object:
-        return plain_model(llm)
 
 
 class FlowConversationalDefinition(BaseModel):
@@ -193,28 +182,17 @@ class FlowConversationalDefinition(BaseModel):
 
     enabled: bool = True
     system_prompt: str | None = None
-    llm: Any = None
+    llm: LLMField = None
     router: FlowConversationalRouterDefinition | None = None
     answer_from_history_prompt: str | None = None
     default_intents: list[str] | None = None
-    intent_llm: Any = None
-    answer_from_history_llm: Any = None
+    intent_llm: LLMField = None
+    answer_from_history_llm: LLMField = None
     visible_agent_outputs: list[str] | Literal["all"] | None = None
     defer_trace_finalization: bool = True
     trace_scope: Literal["turn", "session"] | None = None
     builtin_routes: list[str] = Field(default_factory=lambda: ["converse", "end"])
     internal_routes: list[str] = Field(default_factory=lambda: ["answer_from_history"])
-
-    @field_serializer("llm", "intent_llm", "answer_from_history_llm")
-    def _serialize_llm(self, llm: object) -> object:
-        return plain_model(llm)
-
-
-def plain_model(llm: object) -> Any:
-    """Return a language model as data: its name if it is an object."""
-    if llm is None or isinstance(llm, str | dict):
-        return llm  # pyright: ignore[reportUnknownVariableType]
-    return str(getattr(llm, "model", None) or getattr(llm, "model_name", None) or type(llm).__name__)
 
 
 _STRICT = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
@@ -281,7 +259,7 @@ class FlowAgentActionDefinition(BaseModel):
 class FlowExpressionActionDefinition(BaseModel):
     """An expression is evaluated."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = _STRICT
 
     call: Literal["expression"]
     expr: str
@@ -291,7 +269,7 @@ class FlowExpressionActionDefinition(BaseModel):
 class FlowScriptActionDefinition(BaseModel):
     """A piece of Python is run, where scripts are allowed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = _STRICT
 
     call: Literal["script"]
     code: str

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, field_serializer, model_validator
 from crewgraph.contrib.declared.actions import (
     DeclarationModel,
     FlowActionDefinition,
-    plain_model,
+    LLMField,
 )
 from crewgraph.contrib.declared.names import reference_of
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, OrCondition
@@ -26,7 +26,7 @@ class FlowHumanFeedbackDefinition(DeclarationModel):
 
     message: str
     emit: list[str] | None = None
-    llm: Any = None
+    llm: LLMField = None
     default_outcome: str | None = None
     metadata: Metadata | None = None
     provider: Any = None
@@ -35,10 +35,6 @@ class FlowHumanFeedbackDefinition(DeclarationModel):
     learn: bool = False
     learn_source: str = "hitl"
     learn_strict: bool = False
-
-    @field_serializer("llm")
-    def _serialize_llm(self, llm: object) -> object:
-        return plain_model(llm)
 
     @field_serializer("provider")
     def _serialize_provider(self, provider: Any) -> object:

@@ -11,20 +11,20 @@ from crewgraph.errors import DefinitionError
 from crewgraph.schema import JsonSchema, PlainDict, flat_schema, is_list
 
 
-class FlowDictStateDefinition(BaseModel):
-    """A state that is a dict."""
-
+class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+
+class FlowDictStateDefinition(_Strict):
+    """A state that is a dict."""
 
     type: Literal["dict"] = "dict"
     default: PlainDict | None = None
     """The initial contents."""
 
 
-class FlowPydanticStateDefinition(BaseModel):
+class FlowPydanticStateDefinition(_Strict):
     """A state that is a pydantic model."""
-
-    model_config = ConfigDict(extra="forbid")
 
     type: Literal["pydantic"] = "pydantic"
     ref: str | None = None
@@ -37,10 +37,8 @@ class FlowPydanticStateDefinition(BaseModel):
     """Initial values of its fields."""
 
 
-class FlowJsonSchemaStateDefinition(BaseModel):
+class FlowJsonSchemaStateDefinition(_Strict):
     """A model whose fields are declared in the file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     type: Literal["json_schema"] = "json_schema"
     json_schema: JsonSchema
@@ -50,10 +48,8 @@ class FlowJsonSchemaStateDefinition(BaseModel):
     """Initial values of the fields."""
 
 
-class FlowUnknownStateDefinition(BaseModel):
+class FlowUnknownStateDefinition(_Strict):
     """A state of unknown type; a dict is used."""
-
-    model_config = ConfigDict(extra="forbid")
 
     type: Literal["unknown"] = "unknown"
     ref: str | None = None
@@ -86,12 +82,6 @@ _BOUNDS = {
 }
 
 _Schema = Mapping[str, Any]
-
-
-class _Part(BaseModel):
-    """Base class of objects nested in a state."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 def state_model(schema: _Schema, flow: str) -> type[BaseModel]:
@@ -144,7 +134,7 @@ def _type(schema: _Schema, name: str) -> Any:
     if kind == "array":
         return list[_type(schema["items"], f"{name}_item")] if "items" in schema else list[Any]
     if kind == "object":
-        return _state_model(schema, name, _Part) if schema.get("properties") else dict[str, Any]
+        return _state_model(schema, name, _Strict) if schema.get("properties") else dict[str, Any]
     if kind == "string" and schema.get("format") in _FORMATS:
         return _FORMATS[schema["format"]]
     return Any if kind is None else _SCALARS[kind]
