@@ -1,6 +1,6 @@
 """Builds flow classes from declarations, like the classes that programs write by hand."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from inspect import Parameter, Signature, iscoroutinefunction
 from pathlib import Path
 from typing import Any, cast
@@ -34,11 +34,6 @@ from crewgraph.memory.memory import Memory
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph.schema import PlainDict
 
-Backends = Mapping[str, Callable[..., Any]]
-"""Factories of persistence backends, by the `persistence_type` that declarations use."""
-
-_BACKENDS: Backends = {"SQLiteFlowPersistence": SQLiteFlowPersistence}
-
 _FIELDS = {
     "max_method_calls": "max_method_calls",
     "suppress_flow_events": "suppress_flow_events",
@@ -62,18 +57,6 @@ def flow_from_declaration(
         contents: The declaration, as a model, text or dict.
         path: Its file, used if `contents` is None.
         keywords: Constructor arguments, which override those of the declaration.
-    """
-    declared = FlowDeclaration.from_declaration(contents=contents, path=path)
-    return build_flow_class(declared, base, _BACKENDS)(**{**constructor_arguments(declared), **keywords})
-
-
-def build_flow_class(declared: FlowDeclaration, base: type[Flow], backends: Backends) -> type[Flow]:
-    """Build the class of a declared flow.
-
-    Args:
-        declared: The declaration.
-        base: The base class.
-        backends: Factories of persistence backends.
 
     Raises:
         DefinitionError: If a reference cannot be resolved, or several methods are faulty; the message lists all faults.
@@ -81,6 +64,7 @@ def build_flow_class(declared: FlowDeclaration, base: type[Flow], backends: Back
         ValidationError: If the only fault is a crew or agent value of the wrong type.
         ScriptRefused: If it contains a script and scripts are not allowed.
     """
+    declared = FlowDeclaration.from_declaration(contents=contents, path=path)
     config, root = declared.config, declared.source_dir
     members: PlainDict = {
         "__doc__": declared.description,
@@ -88,20 +72,20 @@ def build_flow_class(declared: FlowDeclaration, base: type[Flow], backends: Back
         "name": declared.name,
         **{_FIELDS[key]: getattr(config, key) for key in _FIELDS if key in config.model_fields_set},
         "_declared": declared,
-        "_declared_methods": _methods(declared, root, backends),
+        "_declared_methods": _methods(declared, root),
     }
     if declared.state is not None:
         members["initial_state"] = _state(declared, root)
     flow_class = cast("type[Flow]", type(declared.name, (base,), members))
     if declared.conversational is not None and declared.conversational.enabled:
         flow_class.become_conversational(_conversation(declared.conversational, root))
-    if (backend := _declared_backend(declared.persist, backends, "persist", root)) is not None:
+    if (backend := _declared_backend(declared.persist, "persist", root)) is not None:
         is_verbose = bool(declared.persist and declared.persist.verbose)
         flow_class = persist(None if backend is True else backend, is_verbose)(flow_class)
-    return flow_class
+    return flow_class(**{**_constructor_arguments(declared), **keywords})
 
 
-def constructor_arguments(declared: FlowDeclaration) -> PlainDict:
+def _constructor_arguments(declared: FlowDeclaration) -> PlainDict:
     """Return the constructor arguments that a declaration sets."""
     config = declared.config
     arguments: PlainDict = {"checkpoint": config.checkpoint, "tracing": config.tracing}
@@ -110,17 +94,22 @@ def constructor_arguments(declared: FlowDeclaration) -> PlainDict:
         known = {key: value for key, value in config.memory.items() if key in Memory.model_fields}
         arguments["memory"] = Memory(**known)
     if config.input_provider is not None:
-        provider = import_reference(config.input_provider, "config.input_provider", declared.source_dir)
-        arguments["input_provider"] = provider() if isinstance(provider, type) else provider
+        arguments["input_provider"] = _instance_at(config.input_provider, "config.input_provider", declared.source_dir)
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _methods(declared: FlowDeclaration, root: Path | None, backends: Backends) -> dict[str, FlowMethod]:
+def _instance_at(ref: str, where: str, root: Path | None, settings: Mapping[str, Any] | None = None) -> Any:
+    """Return the object that a reference names, or one of the class that it names."""
+    found = import_reference(ref, where, root)
+    return found(**(settings or {})) if isinstance(found, type) else found
+
+
+def _methods(declared: FlowDeclaration, root: Path | None) -> dict[str, FlowMethod]:
     methods: dict[str, FlowMethod] = {}
     errors: list[tuple[str, DefinitionError | FileNotFoundError | ValidationError]] = []
     for name, method in declared.methods.items():
         try:
-            methods[name] = _declared_method(name, method, f"methods.{name}", root, backends)
+            methods[name] = _declared_method(name, method, f"methods.{name}", root)
         except (DefinitionError, FileNotFoundError, ValidationError) as error:
             errors.append((name, error))
     if len(errors) == 1:
@@ -132,14 +121,12 @@ def _methods(declared: FlowDeclaration, root: Path | None, backends: Backends) -
     return methods
 
 
-def _declared_method(
-    name: str, method: FlowMethodDefinition, place: str, root: Path | None, backends: Backends
-) -> FlowMethod:
+def _declared_method(name: str, method: FlowMethodDefinition, place: str, root: Path | None) -> FlowMethod:
     function = _function(method, f"{place}.do", root)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = method.description or function.__doc__
     metadata = _metadata(method, place)
-    if (backend := _declared_backend(method.persist, backends, f"{place}.persist", root)) is not None:
+    if (backend := _declared_backend(method.persist, f"{place}.persist", root)) is not None:
         metadata.persistence, metadata.verbose = backend, bool(method.persist and method.persist.verbose)
     elif method.persist is not None and "enabled" in method.persist.model_fields_set:
         metadata.persistence = False
@@ -196,26 +183,13 @@ def _labels(method: FlowMethodDefinition) -> tuple[str, ...]:
 
 
 def _feedback_decorator(feedback: FlowHumanFeedbackDefinition, place: str, root: Path | None) -> Any:
-    provider = feedback.provider
-    if isinstance(provider, str):
-        provider = import_reference(provider, f"{place}.human_feedback.provider", root)
-        provider = provider() if isinstance(provider, type) else provider
-    return human_feedback(
-        feedback.message,
-        emit=feedback.emit,
-        llm=feedback.llm,
-        default_outcome=feedback.default_outcome,
-        metadata=feedback.metadata,
-        provider=provider,
-        learn=feedback.learn,
-        learn_source=feedback.learn_source,
-        learn_strict=feedback.learn_strict,
-    )
+    settings = {name: getattr(feedback, name) for name in FlowHumanFeedbackDefinition.model_fields}
+    if isinstance(feedback.provider, str):
+        settings["provider"] = _instance_at(feedback.provider, f"{place}.human_feedback.provider", root)
+    return human_feedback(**settings)
 
 
-def _declared_backend(
-    definition: FlowPersistenceDefinition | None, backends: Backends, place: str, root: Path | None
-) -> Any:
+def _declared_backend(definition: FlowPersistenceDefinition | None, place: str, root: Path | None) -> Any:
     """Return the persistence backend; True for the default, None if persistence is off."""
     if definition is None or not definition.enabled:
         return None
@@ -225,10 +199,10 @@ def _declared_backend(
     settings: dict[str, Any] = {"ref": value} if isinstance(value, str) else {**value}
     ref, kind = settings.pop("ref", None), settings.pop("persistence_type", None)
     if ref is not None:
-        backend = import_reference(str(ref), f"{place}.persistence", root)
-        return backend(**settings) if isinstance(backend, type) else backend
-    own = list(_subclasses(FlowPersistence))
-    backends = {**{one.__name__: one for one in own}, **{one.kind(): one for one in own}, **backends}
+        return _instance_at(str(ref), f"{place}.persistence", root, settings)
+    kinds = list(_subclasses(FlowPersistence))
+    backends = {one.__name__: one for one in kinds} | {one.kind(): one for one in kinds}
+    backends["SQLiteFlowPersistence"] = SQLiteFlowPersistence
     if kind not in backends:
         known = ", ".join(f"`{name}`" for name in sorted(backends))
         raise DefinitionError(
