@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -100,6 +101,13 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 def _source_roots(folder: Path) -> list[Path]:
     return [root for root in (folder / "src", folder) if root.is_dir()]
+
+
+def search_project() -> None:
+    """Let the modules of the project in the current directory be imported."""
+    for root in _source_roots(Path.cwd()):
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
 
 
 def _is_package(folder: Path, root: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 import typer
 
-from crewgraph.cli.discovery import main_function, read_project
+from crewgraph.cli.discovery import main_function, read_project, search_project
 from crewgraph.cli.output import print_error
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError, RunError
@@ -19,7 +19,6 @@ _ENTRY = re.compile(r"^(?P<module>[\w.]+):(?P<function>[\w.]+)$")
 _MAIN_FUNCTIONS = {"flow": ("kickoff", "run", "plot")}
 """Functions of `main.py` that run a project, by its type, in order of preference."""
 
-_JSON_CREWS = ("crew.jsonc", "crew.json")
 _USAGE = (
     "pass a program, as in `crewgraph run program.py`, or name the entry point in `pyproject.toml`: a script `run_crew` or "
     '`kickoff` in `[project.scripts]`, or a crew or flow, `target = "package.module:name"`, in `[tool.crewgraph]`'
@@ -56,9 +55,8 @@ class ProjectProgram(Program):
                 return cls(name, _function_call(entry["module"], entry["function"]))
         if project.target is not None:
             return cls(project.target, _TARGET_CALL.format(target=project.target))
-        for name in _JSON_CREWS:
-            if (folder / name).is_file():
-                return cls(name, _CREW_CALL.format(path=name))
+        if project.definition is not None:
+            return cls(project.definition, _CREW_CALL.format(path=project.definition))
         if (main := main_function(folder, _MAIN_FUNCTIONS.get(project.kind, ("run", "kickoff", "plot")))) is not None:
             return cls(main[1], _function_call(*main))
         raise RunError(f"nothing to run in `{folder}`: {_USAGE}.")
@@ -81,9 +79,7 @@ class ProjectProgram(Program):
         return None if entry is None else cls(name, _function_call(entry["module"], entry["function"]), arguments)
 
     def _script(self, main: ModuleType) -> CodeType:
-        for folder in (Path.cwd() / "src", Path.cwd()):
-            if folder.is_dir() and str(folder) not in sys.path:
-                sys.path.insert(0, str(folder))
+        search_project()
         from crewgraph.project.env_file import load_env
 
         try:

@@ -17,7 +17,7 @@ import typer
 
 from crewgraph.annotations import signature_of
 from crewgraph.cli.definitions import DefinitionsLoader, definitions_only
-from crewgraph.cli.discovery import defined_targets, read_project
+from crewgraph.cli.discovery import defined_targets, read_project, search_project
 from crewgraph.crew import Crew
 from crewgraph.errors import RunError
 from crewgraph.flow.flow import Flow
@@ -133,15 +133,16 @@ def _built(path: str, imported: object) -> Any:
 
 def _import_target(target: str | None, kind: str | None, *, is_run: bool = True) -> tuple[str, object]:
     path = target or project_target(kind)
-    if Path(path).suffix in _DECLARATIONS:
-        return path, _declared(path)
     module, colon, name = path.rpartition(":")
-    if not (module and colon and name):
+    is_declaration = Path(path).suffix in _DECLARATIONS
+    if not is_declaration and not (module and colon and name):
         raise RunError(f"invalid target `{path}`; {_TARGET_FORMAT}.")
     from crewgraph_compat import install
 
-    install()  # the module may import crewai
+    install()  # the module, or a tool of the declaration, may import crewai
     load_env()
+    if is_declaration:
+        return path, _declared(path)
     value: object = _import_module(module, is_run=is_run)
     for part in name.split("."):
         if not hasattr(value, part):
@@ -160,10 +161,6 @@ _DECLARATIONS = (".json", ".jsonc", ".yaml", ".yml")
 
 def _declared(path: str) -> object:
     """Return the crew or flow that a file declares; a flow's is named as such by the project, or has a schema."""
-    from crewgraph_compat import install
-
-    install()  # its tools may import crewai
-    load_env()
     if read_project(Path.cwd()).kind == "crew" or Path(path).stem == "crew":
         from crewgraph.project import load_crew
 
@@ -199,9 +196,7 @@ def project_target(kind: str | None = None, *, option: str = "--target ") -> str
 
 
 def _import_module(name: str, *, is_run: bool) -> ModuleType:
-    for folder in (Path.cwd() / "src", Path.cwd()):
-        if folder.is_dir() and str(folder) not in sys.path:
-            sys.path.insert(0, str(folder))
+    search_project()
     if not name.endswith(".py"):
         try:
             return importlib.import_module(name)
