@@ -8,7 +8,8 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.agent import Agent
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.methods import async_of, from_program
+from crewgraph.core.operations import Program
 from crewgraph.crew import Crew
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
@@ -113,28 +114,14 @@ class CrewChat:
         self._host: Agent | None = None
         as_model(self._llm)  # a missing API key fails here rather than at the first message
 
-    def say(self, text: str) -> str:
+    @from_program
+    def say(self, text: str) -> "Program[str]":
         """Send a message and return the answer: the model's, or the crew's result if the model ran it.
 
         Raises:
             Exception: Any error of the model; the message is then forgotten. Errors of the crew are reported by the model
                 in its answer.
         """
-        return drive(self._reply(text))
-
-    async def asay(self, text: str) -> str:
-        """Async version of `say`."""
-        return await adrive(self._reply(text))
-
-    def greet(self) -> str:
-        """Let the model open the conversation."""
-        return self.say(self._book.filled("chat", "opening"))
-
-    async def agreet(self) -> str:
-        """Async version of `greet`."""
-        return await self.asay(self._book.filled("chat", "opening"))
-
-    def _reply(self, text: str) -> Program[str]:
         previous = self.messages
         self.messages = [*previous, {"role": "user", "content": text}]
         try:
@@ -146,6 +133,17 @@ class CrewChat:
             raise
         self.messages = self._trim([*self.messages, {"role": "assistant", "content": answer}])
         return answer
+
+    asay = async_of(say)
+    """Async `say`."""
+
+    def greet(self) -> str:
+        """Let the model open the conversation."""
+        return self.say(self._book.filled("chat", "opening"))
+
+    async def agreet(self) -> str:
+        """Async version of `greet`."""
+        return await self.asay(self._book.filled("chat", "opening"))
 
     def _trim(self, messages: list[dict[str, str]]) -> list[dict[str, str]]:
         """Return the latest messages, starting with one of the user's, as some providers require."""

@@ -26,7 +26,7 @@ from crewgraph.crew import Crew
 from crewgraph.errors import CompileError, RunError
 from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict, PlainMapping, is_object
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
 _logger = redacted_logger(__name__)
 
@@ -357,8 +357,10 @@ async def _input(graph: Any, run: RunRecord) -> Any:
     command: PlainMapping | None = run.kwargs.get("command")
     if command is None:
         return run.kwargs.get("input")
-    goto: Any = command.get("goto") or ()
-    targets = [_target(one) for one in (goto if isinstance(goto, (list, tuple)) else [goto])]  # pyright: ignore[reportUnknownVariableType]
+    goto: Any = command.get("goto") or []
+    targets = [
+        Send(one["node"], one.get("input")) if is_object(one) else one for one in (goto if is_list(goto) else [goto])
+    ]
     resume = command.get("resume")
     if resume is not None and not run.kwargs.get("checkpoint"):
         resume = await _addressed(graph, run.thread_id, resume)
@@ -375,7 +377,3 @@ async def _addressed(graph: Any, thread_id: str, resume: object) -> object:
     ids: list[str] = [interrupt.id for interrupt in state.interrupts]
     is_addressed = is_object(resume) and not resume.keys() - set(ids)
     return resume if len(ids) != 1 or is_addressed else {ids[0]: resume}
-
-
-def _target(target: Any) -> Any:
-    return Send(target["node"], target.get("input")) if isinstance(target, dict) else target  # pyright: ignore[reportUnknownArgumentType]
