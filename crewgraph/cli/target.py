@@ -63,13 +63,13 @@ def load_target(target: str | None, *, is_run: bool = True, graphs: bool = False
     """
     with nullcontext() if is_run else definitions_only(Path.cwd()):
         path, imported = _import_target(target, None, is_run=is_run)
-        value = _crew_of(_built(path, imported))
+        value = _made(path, imported)
         is_graph = hasattr(value, "get_graph") or hasattr(value, "add_node")
         return value if graphs and is_graph else _crew_or_flow(path, value)
 
 
 def load_factory(target: str | None) -> Any:
-    """Load what gives a crew or a flow: a function or class to call for each run, or the object itself.
+    """Load what gives a crew or a flow to a worker: a function or class to call for each run, or the object itself.
 
     Args:
         target: The value of `--target`; None for the target of the project.
@@ -78,10 +78,8 @@ def load_factory(target: str | None) -> Any:
         RunError: The target cannot be found, or gives neither a crew nor a flow.
     """
     path, imported = _import_target(target, None)
-    value = _built(path, imported)
-    crew = _crew_of(value)
-    _crew_or_flow(path, crew)
-    return imported if crew is value else lambda: _crew_of(_built(path, imported))
+    _crew_or_flow(path, _made(path, imported))
+    return imported
 
 
 def _crew_or_flow(path: str, value: Any) -> "Crew | Flow[Any]":
@@ -100,7 +98,7 @@ def load_crew_target(target: str | None) -> Crew:
         RunError: The target cannot be found, or is not a crew.
     """
     path, imported = _import_target(target, "crew")
-    value = _crew_of(_built(path, imported))
+    value = _made(path, imported)
     if not isinstance(value, Crew):
         raise RunError(
             f"`{path}` is {value!r:.80}, which is not a crew; {_TARGET_FORMAT} of a `Crew`, a `@CrewBase` class or a function "
@@ -109,26 +107,22 @@ def load_crew_target(target: str | None) -> Crew:
     return value
 
 
-def _crew_of(value: Any) -> Any:
-    """Return the crew of a `@CrewBase` object; anything else as it is."""
+def _made(path: str, imported: object) -> Any:
+    """Return an object, or what a class or function returns; of a `@CrewBase` object, the crew."""
+    value: Any = imported
+    if inspect.isclass(imported) or inspect.isroutine(imported):
+        try:
+            signature_of(imported).bind()
+        except TypeError as error:
+            raise RunError(
+                f"`{path}` cannot be called without arguments ({error}); pass a function without parameters that returns the "
+                "crew or flow."
+            ) from None
+        except ValueError:  # a builtin without a signature
+            pass
+        value = imported()
     build: Any = None if issubclass(type(value), (Crew, Flow)) else getattr(value, "crew", None)
     return build() if callable(build) else value
-
-
-def _built(path: str, imported: object) -> Any:
-    """Return an object, or the result of calling a class or function."""
-    if not inspect.isclass(imported) and not inspect.isroutine(imported):
-        return imported
-    try:
-        signature_of(imported).bind()
-    except TypeError as error:
-        raise RunError(
-            f"`{path}` cannot be called without arguments ({error}); pass a function without parameters that returns the "
-            "crew or flow."
-        ) from None
-    except ValueError:  # a builtin without a signature
-        pass
-    return imported()
 
 
 def _import_target(target: str | None, kind: str | None, *, is_run: bool = True) -> tuple[str, object]:
