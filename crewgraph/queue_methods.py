@@ -53,7 +53,7 @@ class QueueMethods:
             MissingExtra: `crewgraph[queue]` is not installed.
         """
         options = {"priority": priority, "delay": delay, "retries": retries, "limit": limit}
-        return _queue_for(self, queue).enqueue(self, inputs, thread_id=thread_id, **options)
+        return _queue_for(self, queue).enqueue_all(self, [(thread_id, inputs or {})], **options)[0]
 
     aenqueue = other_form(enqueue, "aenqueue")
     """Async `enqueue`."""

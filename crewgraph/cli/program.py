@@ -4,14 +4,14 @@ import builtins
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, Self
 
 from crewgraph.text import printable
-from crewgraph.tracebacks import keep_frames
+from crewgraph.tracebacks import keep_frames, led_to
 
 _Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
@@ -21,20 +21,11 @@ def traced_from(file: str, hook: _Hook) -> _Hook:
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         error.with_traceback(_frames_below(file, trace))
-        for shown in _displayed_errors(error):
-            shown.with_traceback(keep_frames(shown.__traceback__, lambda it: _package(it) != "crewgraph_compat"))
+        for one in led_to(error):
+            one.with_traceback(keep_frames(one.__traceback__, lambda it: _package(it) != "crewgraph_compat"))
         hook(kind, error, error.__traceback__)
 
     return show
-
-
-def _displayed_errors(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and the errors that Python prints above it."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _frames_below(file: str, trace: TracebackType | None) -> TracebackType | None:

@@ -315,28 +315,6 @@ class Queue:
         """Close the connections. The next use reopens them."""
         self.database.close()
 
-    def enqueue(
-        self,
-        definition: Crew | Flow[Any],
-        inputs: Mapping[str, Any] | None = None,
-        *,
-        thread_id: str | None = None,
-        priority: int = 0,
-        delay: float = 0,
-        retries: int = 3,
-        limit: int | None = None,
-        granularity: str = "task",
-    ) -> Job:
-        """Add a run; see `Crew.enqueue`."""
-        requests = [(thread_id, inputs or {})]
-        jobs = self.enqueue_all(
-            definition, requests, priority=priority, delay=delay, retries=retries, limit=limit, granularity=granularity
-        )
-        return jobs[0]
-
-    aenqueue = other_form(enqueue, "aenqueue")
-    """Async `enqueue`."""
-
     def enqueue_all(
         self,
         definition: Crew | Flow[Any],
