@@ -4,8 +4,6 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
@@ -159,13 +157,11 @@ def jobs(
         print_text(f"no {state.value} jobs" if state else "no jobs")
 
 
-@contextmanager
-def _open_queue(address: str | None) -> Generator[Any]:
+def _open_queue(address: str | None) -> Any:
     if not address:
         raise RunError("no queue given: pass `--queue postgresql://...`, or set CREWGRAPH_QUEUE")
     require("procrastinate", extra="queue", purpose="A queue")
-    with extension("queue")(address) as opened:
-        yield opened
+    return extension("queue")(address)
 
 
 class _Lines(logging.Formatter):

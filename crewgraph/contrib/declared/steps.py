@@ -2,12 +2,12 @@
 
 import ast
 from collections.abc import Callable, Mapping
-from functools import partial
 from inspect import isclass, isfunction
 from pathlib import Path
 from types import MethodType
 from typing import Any
 
+from crewgraph.agent import Agent
 from crewgraph.contrib.declared.actions import (
     FlowActionDefinition,
     FlowAgentActionDefinition,
@@ -83,7 +83,7 @@ def _code_step(action: FlowCodeActionDefinition, place: str, root: Path | None) 
     function, keywords = import_function(action, place, root), action.with_ or {}
 
     def run(flow: object, local: Local, *_: object) -> object:
-        return call(partial(bind_to_flow(function, flow), **render_keywords(keywords, flow, local)))
+        return call(bind_to_flow(function, flow), **render_keywords(keywords, flow, local))
 
     return run
 
@@ -114,12 +114,14 @@ def _crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> St
     crew, defaults = _load_crew(action, place, root)
 
     def kick_off(flow: object, local: Local, *_: object) -> CrewOutput:
-        inputs = render_keywords(action.inputs or {}, flow, local)
-        copy = crew.copy()  # so that runs share nothing
-        replaced = override_of(copy, "kickoff_async")
-        return call(partial(replaced or copy.kickoff, inputs={**defaults, **inputs}))
+        return _kicked_off(crew, inputs={**defaults, **render_keywords(action.inputs or {}, flow, local)})
 
     return kick_off
+
+
+def _kicked_off(definition: Crew | Agent, *args: Any, **keywords: object) -> Any:
+    copy = definition.copy()  # so that runs share nothing
+    return call(override_of(copy, "kickoff_async") or copy.kickoff, *args, **keywords)
 
 
 def _load_crew(action: FlowCrewActionDefinition, place: str, root: Path | None) -> tuple[Crew, dict[str, object]]:
@@ -147,9 +149,7 @@ def _agent(action: FlowAgentActionDefinition, place: str, root: Path | None) -> 
             raise ExpressionError(
                 f"{place}.with.input: {prompt!r:.80} is not text; write text around it: 'Number ${{state.n}}'"
             )
-        copy = agent.copy()
-        replaced = override_of(copy, "kickoff_async")
-        return call(partial(replaced or copy.kickoff, prompt, response_format=response_format))
+        return _kicked_off(agent, prompt, response_format=response_format)
 
     return ask
 

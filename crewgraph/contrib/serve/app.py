@@ -251,8 +251,8 @@ class Server:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         tools: dict[str, tuple[str, PlainDict]] = {}
-        for name, graph in self._graphs.items():
-            tools[name] = (f"Runs `{name}`.", graph.get_input_jsonschema())
+        for name, schema in self._inputs.items():
+            tools[name] = (f"Runs `{name}`.", schema)
             if name in self._targets:
                 described = convert_to_openai_function(self._targets[name].as_tool())
                 tools[name] = (described["description"], described["parameters"])
@@ -330,10 +330,7 @@ class Server:
             ("POST", "/runs/stream", self._stream_run, RunCreate),
         ]
         self._inputs = {name: graph.get_input_jsonschema() for name, graph in self._graphs.items()}
-        described = [
-            (method, path, handler.__name__, body if method != "GET" else None) for method, path, handler, body in table
-        ]
-        self._described = openapi(described, self._inputs)
+        self._described = openapi(table, self._inputs)
         served = [Route(path, _answering(handler, body), methods=[method]) for method, path, handler, body in table]
         return [*served, Mount("/mcp", self._answer_mcp)]
 

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
 from typing import Any, Literal, Self
@@ -247,25 +247,25 @@ _INPUT = ".input"
 
 
 def openapi(
-    routes: Sequence[tuple[str, str, str, type[BaseModel] | None]], inputs: Mapping[str, PlainDict]
+    routes: Sequence[tuple[str, str, Callable[..., Any], type[BaseModel] | None]], inputs: Mapping[str, PlainDict]
 ) -> PlainDict:
     """Return the OpenAPI document of a server.
 
     Args:
-        routes: The method, the path, the handler's name and the form of the body of each.
+        routes: The method, the path, the handler and the form of the body of each; of GET, that of the query.
         inputs: The JSON schemas of the served graphs' inputs.
     """
     paths: dict[str, PlainDict] = {}
     schemas: PlainDict = {f"{name}{_INPUT}": schema for name, schema in inputs.items()}
-    for method, path, name, body in routes:
-        summary = name.strip("_").replace("_", " ").capitalize()
+    for method, path, handler, body in routes:
+        summary = handler.__name__.strip("_").replace("_", " ").capitalize()
         answers = {"200": {"description": "Done"}, "4XX": {"description": "Refused; `detail` says why"}}
         named = [
             {"name": one, "in": "path", "required": True, "schema": {"type": "string"}}
             for one in _IN_PATH.findall(path)
         ]
         operation: PlainDict = {"summary": summary, "parameters": named, "responses": answers}
-        if body is not None:
+        if body is not None and method != "GET":
             described = body.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas |= {**described.pop("$defs", {}), body.__name__: described}
             schema = {"$ref": f"#/components/schemas/{body.__name__}"}
