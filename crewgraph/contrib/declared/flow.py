@@ -54,14 +54,9 @@ class FlowDeclaration(DeclarationModel):
     _source_path: Path | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
-    def _validate_method_names(self) -> "FlowDeclaration":
-        for name in self.methods:
-            validate_name(name, "the name of a method")
-        return self
-
-    @model_validator(mode="after")
-    def _validate_trigger_namespace(self) -> "FlowDeclaration":
+    def _validate_methods(self) -> "FlowDeclaration":
         for name, method in self.methods.items():
+            validate_name(name, "the name of a method")
             for key, condition in (("listen", method.listen), ("start", method.start)):
                 if not isinstance(condition, str | dict):
                     continue
@@ -70,18 +65,9 @@ class FlowDeclaration(DeclarationModel):
                         f"methods.{name}.{key}: `{name}` triggers itself, so that it would run forever. Rename the method or "
                         "the event."
                     )
-        return self
-
-    @model_validator(mode="after")
-    def _validate_cel_expressions(self) -> "FlowDeclaration":
-        for name, method in self.methods.items():
             check_expressions(method.do, f"methods.{name}.do")
-        return self
-
-    def model_post_init(self, context: object) -> None:
-        """Warn about settings that are probably mistakes."""
-        super().model_post_init(context)
         log_flow_definition_issues(self)
+        return self
 
     @property
     def source_path(self) -> Path | None:

@@ -52,33 +52,27 @@ def read_jsonc(path: Path, label: str) -> PlainDict:
         FileNotFoundError: If there is no such file.
         DefinitionError: If it is not JSON, repeats a key, or holds something other than an object.
     """
+
+    def unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for key, value in pairs:
+            if key in values:
+                raise DefinitionError(f"{label}: `{key}` occurs twice in one object; keep one of them")
+            values[key] = value
+        return values
+
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        data: object = json.loads(strip_jsonc_comments(text), object_pairs_hook=_unique)
+        data: object = json.loads(strip_jsonc_comments(text), object_pairs_hook=unique)
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {label}") from None
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{label}: the file is not UTF-8; save it as UTF-8") from error
     except json.JSONDecodeError as error:
         raise DefinitionError(f"{label}:{error.lineno}:{error.colno}: invalid JSON: {error.msg}") from error
-    except _DuplicateKey as error:
-        raise DefinitionError(f"{label}: `{error}` occurs twice in one object; keep one of them") from None
     if not is_object(data):
         raise DefinitionError(f"{label}: the file must hold one object, `{{...}}`")
     return data
-
-
-class _DuplicateKey(Exception):
-    """An object repeats a key."""
-
-
-def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    values: dict[str, object] = {}
-    for key, value in pairs:
-        if key in values:
-            raise _DuplicateKey(key)
-        values[key] = value
-    return values
 
 
 _LLM_FIELDS = ("llm", "function_calling_llm", "manager_llm", "planning_llm", "chat_llm")

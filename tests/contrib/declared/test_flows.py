@@ -490,6 +490,11 @@ def test_what_leads_nowhere_is_refused(contents: Any, message: str):
         Flow.from_declaration(contents=contents)
 
 
+def test_a_method_that_nothing_triggers_is_named_in_the_log(caplog: pytest.LogCaptureFixture):
+    flow_of({"a": {"start": True, "do": expression("1")}, "b": {"do": expression("2")}})
+    assert caplog.messages == ["flow `Trip`, methods.b: nothing triggers it; add `start: true` or `listen`"]
+
+
 @persist(verbose=True)
 class Written(Flow[Harbor]):
     """A class."""
