@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Annotated, BinaryIO, TextIO
+from typing import Annotated, Any, BinaryIO, TextIO
 
 import typer
 
@@ -22,10 +22,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 EXIT_PENDING = 3
 """Exit code of a run that still waits, or waits again, for an answer."""
 
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
 
 _PIPED_WIDTH = 200  # cells; piped output must not be truncated to a terminal's width
 
@@ -147,13 +143,13 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _text(text: str) -> "Text":
+def _text(text: str) -> Any:
     from rich.text import Text
 
     return Text(printable(text))  # model output must not be parsed as Rich markup
 
 
-def _console() -> "Console":
+def _console() -> Any:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)

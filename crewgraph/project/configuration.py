@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from inspect import getattr_static
 from pathlib import Path
 from typing import Any, cast
 
@@ -438,17 +439,13 @@ class ConfigurationAttribute:
         project.__dict__[self.kind.attribute] = value
         project_cache(project).pop(self.kind.attribute, None)
 
-    def source(self, project: object) -> Any:
-        """Return the path or dict set on the object, else on the class, else the default path."""
-        return project.__dict__.get(self.kind.attribute, self.declared)
-
     def is_explicit(self, project: object) -> bool:
         """Whether the object or its class sets the configuration."""
         return self.is_declared or self.kind.attribute in project.__dict__
 
     def _load(self, project: object) -> Configuration:
         kind, cls = self.kind, type(project)
-        source = self.source(project)
+        source: Any = project.__dict__.get(kind.attribute, self.declared)
         place = f"`{kind.attribute}` of `{cls.__name__}`"
         if isinstance(source, (str, Path)):
             path = self._path(cls, source)
@@ -480,9 +477,7 @@ def load_configurations(project: object) -> None:
         DefinitionError: A configuration is invalid.
     """
     for kind in (AGENTS, TASKS):
-        attribute = next(
-            (vars(base)[kind.attribute] for base in type(project).__mro__ if kind.attribute in vars(base)), None
-        )
+        attribute = getattr_static(type(project), kind.attribute, None)
         if isinstance(attribute, ConfigurationAttribute) and attribute.is_explicit(project):
             attribute.__get__(project, type(project))
 

@@ -165,13 +165,6 @@ def test_a_project_lists_its_own_runs_and_others_on_request(team: Python, tmp_pa
     assert read_json(team, "log-tasks-outputs")["thread_id"] == "own"
 
 
-def test_a_crew_without_a_name_is_listed_by_the_file_of_its_program(team: Python, tmp_path: Path):
-    program = (tmp_path / "team.py").read_text("utf-8").replace('name="team"', "name=None")
-    (tmp_path / "desk.py").write_text(program, "utf-8")
-    team("desk.py", "first", "rain")
-    assert [run["name"] for run in read_json(team, "runs")] == ["desk"]
-
-
 def test_a_bad_replay_is_refused(team: Python):
     done = team(*CREWGRAPH, "replay", "-t", "two", *TARGET)
     assert done.returncode == 1 and "no run of crew `team` is stored" in done.stderr

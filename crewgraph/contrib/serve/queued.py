@@ -63,9 +63,10 @@ class QueuedRuns:
     async def __aenter__(self) -> Self:
         connections = await in_thread(self._queue.database.connections)
         await self._stack.enter_async_context(connections)
-        self._feed = await self._stack.enter_async_context(EventFeed(self._queue.database.url, connections))
-        maintenance = asyncio.create_task(self._maintain(), name="runs of the queue")
-        self._stack.push_async_callback(_cancelled, maintenance)
+        self._feed = EventFeed(self._queue.database.url, connections)
+        for work in (self._feed.listen(), self._maintain()):
+            self._stack.push_async_callback(_cancelled, asyncio.create_task(work))
+        self._stack.callback(self._feed.close)
         return self
 
     async def __aexit__(self, *error: object) -> None:

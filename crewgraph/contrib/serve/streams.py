@@ -139,7 +139,7 @@ class EventWriter:
 
 
 class EventFeed:
-    """Notifies readers in this process of new events, and reads events; use it as a context manager.
+    """Notifies readers in this process of new events while `listen` runs, and reads events.
 
     Args:
         url: the address of the database.
@@ -149,19 +149,7 @@ class EventFeed:
     def __init__(self, url: str, connections: "_Pool") -> None:
         self._address, self.connections = bounded_address(url), connections
         self._waiting: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        self._listening: asyncio.Task[None] | None = None
         self.is_closed = False
-
-    async def __aenter__(self) -> Self:
-        self._listening = asyncio.create_task(self._listen(), name="events of runs")
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self.close()
-        if self._listening is not None:
-            self._listening.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._listening
 
     def close(self) -> None:
         """Let all readers end."""
@@ -189,7 +177,8 @@ class EventFeed:
         """
         return self._waiting.setdefault(note, asyncio.Event())
 
-    async def _listen(self) -> None:
+    async def listen(self) -> None:
+        """Wake the readers of what workers write; it ends when it is cancelled."""
         while True:
             try:
                 name = "crewgraph events of runs"
