@@ -8,6 +8,7 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.contrib.a2a.answer import ASKS_BACK, RemoteAnswer
+from crewgraph.contrib.a2a.calls import ain_session, in_session
 from crewgraph.contrib.a2a.config import A2AClientConfig
 from crewgraph.core.loops.bridge import call
 from crewgraph.errors import ToolFailed
@@ -52,15 +53,11 @@ class RemoteAgentTool(BaseTool):
         Raises:
             ToolFailed: If the remote agent fails or asks a question.
         """
-        from crewgraph.contrib.a2a.calls import in_session
-
         return self._result(in_session(self.remote, self._asking(message)))
 
     @overridable
     async def _arun(self, message: str, conversation: str = "") -> str:
         """Async version of `_run`."""
-        from crewgraph.contrib.a2a.calls import ain_session
-
         return self._result(await ain_session(self.remote, self._asking(message)))
 
     def _asking(self, text: str) -> Callable[[Any], Coroutine[object, object, RemoteAnswer]]:
