@@ -4,7 +4,7 @@ Servers that execute runs themselves and workers share this code. A run whose pr
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 from hashlib import blake2b
 from typing import Any, Protocol, cast
@@ -133,18 +133,52 @@ class RunExecution:
         await self.settle(run, "interrupted" if interrupted else "success", "interrupted" if interrupted else "idle")
 
     async def _stream(self, graph: Any, run: RunRecord, events: EventSink, claim: ThreadClaim) -> None:
-        parts = execute_run(graph, self._saver, run, claim, events.attempt)
-        async with aclosing(parts):
-            async for item in parts:
-                if run.status != "running":
-                    await self.settle(run, "running", "busy")
-                if isinstance(item, Event):
-                    await events.add(item)
-                elif item[0] == "began_at":
-                    run.began_at = item[1]
-                    await self._records.runs.put(run)
-                else:
-                    events.values = plain_json(item[1])
+        """Execute a run, and add the events of its stream; one whose process died is resumed: its input is in the checkpoints."""
+        try:
+            requested_modes, config = list(run.kwargs["stream_mode"]), _run_config(run)
+            configurable: PlainDict = config.get("configurable") or {}
+            at = await _position_of(self._saver, run.thread_id)
+            has_begun = run.began_at is not None and run.began_at != at
+            value = None if has_begun else await _input(graph, run)
+            command: PlainMapping = run.kwargs.get("command") or {}
+            if has_begun and run.kwargs.get("checkpoint") and command.get("resume") is not None:
+                raise RunError(
+                    "the server stopped after this run had given its answer at an earlier checkpoint; check the thread, and "
+                    "resume it"
+                )
+            if has_begun:  # the run is past the checkpoint that it started at
+                configurable.pop("checkpoint_id", None)
+            else:
+                run.began_at = at
+            if not has_begun or run.status != "running":
+                await self.settle(run, "running", "busy")
+            config["configurable"] = {**configurable, CLAIM: claim}
+            await events.add(Event("metadata", to_json({_RUN_ID: run.run_id, "attempt": events.attempt})))
+            modes = {"messages" if mode == "messages-tuple" else mode for mode in requested_modes} | {"values"}
+            modes.discard("events")
+            has_subgraphs = bool(run.kwargs.get("stream_subgraphs"))
+            options: PlainDict = {
+                "stream_mode": sorted(modes),
+                "subgraphs": has_subgraphs,
+                "interrupt_before": run.kwargs.get("interrupt_before"),
+                "interrupt_after": run.kwargs.get("interrupt_after"),
+                "context": run.kwargs.get("context") or None,
+                "durability": run.kwargs.get("durability") or "sync",
+                "output_keys": graph.output_channels,
+            }
+            parts = (
+                graph.astream_events(value, config, version="v2", **options)
+                if "events" in requested_modes
+                else graph.astream(value, config, **options)
+            )
+            reader = _Parts(requested_modes, subgraphs=has_subgraphs, plain="events" not in requested_modes)
+            async with aclosing(parts):
+                async for part in parts:
+                    for event in reader.read(part):
+                        await events.add(event)
+            events.values = plain_json(reader.values)
+        finally:
+            claim.close()
 
     async def fail(self, run: RunRecord, events: EventSink, error: Exception) -> None:
         """Record that a run has failed, and send its readers the error."""
@@ -202,67 +236,6 @@ class RunExecution:
             await self._saver.adelete_thread(run.thread_id)
             await self._records.threads.delete(run.thread_id)
             await self._records.runs.delete(run.run_id)
-
-
-async def execute_run(
-    graph: Any, saver: "BaseCheckpointSaver[Any]", run: RunRecord, claim: ThreadClaim, attempt: int = 1
-) -> "AsyncGenerator[Event | tuple[str, Any]]":
-    """Execute a run, and yield the events of its stream.
-
-    It also yields `("began_at", ...)`, to be stored in the record before the next item is requested, and `("values", ...)` at
-    the end. A run that was started by a process that died is resumed: its input is in the checkpoints.
-
-    Args:
-        graph: the compiled graph.
-        saver: its checkpointer.
-        run: the record.
-        claim: the claim on the run's thread; it is released at the end.
-        attempt: number of times the run was started, including this one.
-
-    Raises:
-        Exception: what the graph raises.
-    """
-    try:
-        requested_modes, config = list(run.kwargs["stream_mode"]), _run_config(run)
-        configurable: PlainDict = config.get("configurable") or {}
-        at = await _position_of(saver, run.thread_id)
-        has_begun = run.began_at is not None and run.began_at != at
-        value = None if has_begun else await _input(graph, run)
-        if has_begun and run.kwargs.get("checkpoint") and (run.kwargs.get("command") or {}).get("resume") is not None:
-            raise RunError(
-                "the server stopped after this run had given its answer at an earlier checkpoint; check the thread, and resume it"
-            )
-        if not has_begun:
-            yield "began_at", at
-        else:  # the run is past the checkpoint that it started at
-            configurable.pop("checkpoint_id", None)
-        config["configurable"] = {**configurable, CLAIM: claim}
-        yield Event("metadata", to_json({_RUN_ID: run.run_id, "attempt": attempt}))
-        modes = {"messages" if mode == "messages-tuple" else mode for mode in requested_modes} | {"values"}
-        modes.discard("events")
-        has_subgraphs = bool(run.kwargs.get("stream_subgraphs"))
-        options: PlainDict = {
-            "stream_mode": sorted(modes),
-            "subgraphs": has_subgraphs,
-            "interrupt_before": run.kwargs.get("interrupt_before"),
-            "interrupt_after": run.kwargs.get("interrupt_after"),
-            "context": run.kwargs.get("context") or None,
-            "durability": run.kwargs.get("durability") or "sync",
-            "output_keys": graph.output_channels,
-        }
-        parts = (
-            graph.astream_events(value, config, version="v2", **options)
-            if "events" in requested_modes
-            else graph.astream(value, config, **options)
-        )
-        reader = _Parts(requested_modes, subgraphs=has_subgraphs, plain="events" not in requested_modes)
-        async with aclosing(parts):
-            async for part in parts:
-                for event in reader.read(part):
-                    yield event
-        yield "values", reader.values
-    finally:
-        claim.close()
 
 
 class _Parts:

@@ -107,7 +107,7 @@ class RunRecord(_Record):
     """Minimum delay between creation and start."""
 
     began_at: str | None = None
-    """The position of its thread when it started, from `execute_run`; None before."""
+    """The position of its thread when it started; None before."""
 
     is_stateless: bool = False
     """Whether its thread is deleted at its end."""
