@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -19,6 +19,7 @@ _RUNNING = frozenset(
 """Methods of crews, agents and flows that run something."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_PARTS = ("body", "orelse", "finalbody", "handlers")
 
 
 class DefinitionsLoader(SourceFileLoader):
@@ -35,15 +36,8 @@ class DefinitionsLoader(SourceFileLoader):
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
         """Compile the file without the statements that run something."""
         tree = ast.parse(data, path)
-        running, lost = _running_functions(tree), set[str]()  # names that are not defined
-        kept: list[ast.stmt] = []
-        for statement in tree.body:
-            if _starts_run(statement, running, lost):
-                lost |= set(_stored(statement))
-            else:
-                lost -= set(_stored(statement))
-                kept.append(statement)
-        tree.body = kept
+        running = _running_functions(tree)
+        tree.body = list(_defining(tree.body, running, set()))
         return compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
 
 
@@ -75,8 +69,33 @@ def definitions_only(folder: Path) -> Generator[None]:
         sys.meta_path.remove(finder)
 
 
+def _defining(body: Iterable[ast.stmt], running: set[str], lost: set[str]) -> Iterator[ast.stmt]:
+    """Yield the statements that run nothing and need no result of a run; `lost` collects the names that are not defined."""
+    for statement in body:
+        if isinstance(statement, (ast.Try, ast.With, ast.If)) and not _is_main_guard(statement):
+            if any(_starts_run(item, running, lost) for item in _heads(statement)):
+                lost |= set(_stored(statement))
+                continue
+            for part in (statement, *getattr(statement, "handlers", ())):
+                for name in _PARTS[:3]:
+                    if kept := getattr(part, name, None):
+                        setattr(part, name, [*_defining(kept, running, lost)] or [ast.Pass(lineno=1, col_offset=0)])
+            yield ast.fix_missing_locations(statement)
+        elif _starts_run(statement, running, lost):
+            lost |= set(_stored(statement))
+        else:
+            lost -= set(_stored(statement))
+            yield statement
+
+
 def _is_main_guard(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+
+
+def _heads(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.With):
+        return [item.context_expr for item in statement.items]
+    return [statement.test] if isinstance(statement, ast.If) else []
 
 
 def _starts_run(statement: ast.AST, running: set[str], lost: set[str]) -> bool:
