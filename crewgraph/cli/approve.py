@@ -72,7 +72,7 @@ def approve(
         selected = _select_question(questions, question)
         result = definition.resume(thread, {selected.id: _answer_to(selected, yes, no) if answer is None else answer})
     elif has_terminal():  # a crew prompts by itself
-        result = definition.resume(thread, None if isinstance(definition, Crew) else _answers(questions))
+        result = definition.resume(thread, None if isinstance(definition, Crew) else _typed_answers(questions))
     else:
         print_text("Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.", err=True)
         raise typer.Exit(EXIT_PENDING)
@@ -99,7 +99,7 @@ def resume(
         questions: list[_AnyQuestion] = [*result.questions]
         for item in questions:
             print_text(f"{_question_text(item)}\n")
-        result = definition.resume(thread, _answers(questions))
+        result = definition.resume(thread, _typed_answers(questions))
     print_text(str(result))
     if isinstance(result, (PendingCrew, PendingFlow)):
         print_text(f"Answer with `crewgraph approve {thread}`.", err=True)
@@ -145,7 +145,7 @@ def _pending_questions(definition: "Crew | Flow[Any]", thread: str) -> list[_Any
     )
 
 
-def _answers(questions: list[_AnyQuestion]) -> PlainDict:
+def _typed_answers(questions: list[_AnyQuestion]) -> PlainDict:
     return {question.id: input("> ") for question in questions}
 
 

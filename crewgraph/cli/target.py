@@ -63,7 +63,7 @@ def load_target(target: str | None, *, is_run: bool = True, graphs: bool = False
     """
     with nullcontext() if is_run else definitions_only(Path.cwd()):
         path, imported = _import_target(target, None, is_run=is_run)
-        value = _made(path, imported)
+        value = _defined_by(path, imported)
         is_graph = hasattr(value, "get_graph") or hasattr(value, "add_node")
         return value if graphs and is_graph else _crew_or_flow(path, value)
 
@@ -78,7 +78,7 @@ def load_factory(target: str | None) -> Any:
         RunError: The target cannot be found, or gives neither a crew nor a flow.
     """
     path, imported = _import_target(target, None)
-    _crew_or_flow(path, _made(path, imported))
+    _crew_or_flow(path, _defined_by(path, imported))
     return imported
 
 
@@ -98,7 +98,7 @@ def load_crew_target(target: str | None) -> Crew:
         RunError: The target cannot be found, or is not a crew.
     """
     path, imported = _import_target(target, "crew")
-    value = _made(path, imported)
+    value = _defined_by(path, imported)
     if not isinstance(value, Crew):
         raise RunError(
             f"`{path}` is {value!r:.80}, which is not a crew; {_TARGET_FORMAT} of a `Crew`, a `@CrewBase` class or a function "
@@ -107,7 +107,7 @@ def load_crew_target(target: str | None) -> Crew:
     return value
 
 
-def _made(path: str, imported: object) -> Any:
+def _defined_by(path: str, imported: object) -> Any:
     """Return an object, or what a class or function returns; of a `@CrewBase` object, the crew."""
     value: Any = imported
     if inspect.isclass(imported) or inspect.isroutine(imported):

@@ -205,7 +205,7 @@ def parse_yaml(
         loader = yaml.SafeLoader(text)
         try:
             root = loader.get_single_node()
-            _check_size(root, label)
+            _check_number_of_values(root, label)
             check(root)
             return root, None if root is None else loader.construct_document(root)
         finally:
@@ -250,7 +250,7 @@ def _check_names(root: yaml.Node | None, label: str) -> None:
         raise DefinitionError(faults)
 
 
-def _check_size(root: yaml.Node | None, label: str) -> None:
+def _check_number_of_values(root: yaml.Node | None, label: str) -> None:
     """Check how many values a file holds with its aliases written out: each copy is validated, and shown in errors.
 
     Raises:

@@ -82,10 +82,10 @@ def flow_from_declaration(
     if (backend := _declared_backend(declared.persist, "persist", root)) is not None:
         is_verbose = bool(declared.persist and declared.persist.verbose)
         flow_class = persist(None if backend is True else backend, is_verbose)(flow_class)
-    return flow_class(**{**_constructor_arguments(declared), **keywords})
+    return flow_class(**{**_declared_arguments(declared), **keywords})
 
 
-def _constructor_arguments(declared: FlowDeclaration) -> PlainDict:
+def _declared_arguments(declared: FlowDeclaration) -> PlainDict:
     """Return the constructor arguments that a declaration sets."""
     config = declared.config
     arguments: PlainDict = {"checkpoint": config.checkpoint, "tracing": config.tracing}
