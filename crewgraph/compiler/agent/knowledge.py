@@ -47,7 +47,7 @@ def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgentDef
     for binding in bindings:
         working[id(binding.agent), id(binding.crew)] = binding.agent, binding.crew
         for tool in binding.tools.values():
-            if isinstance(source := tool.tool.source, CoworkerTool):
+            if isinstance(source := tool.source, CoworkerTool):
                 working |= {(id(agent), id(binding.crew)): (agent, binding.crew) for agent in source.agents}
     return list(working.values())
 

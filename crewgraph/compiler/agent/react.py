@@ -145,7 +145,7 @@ def _request_approval(call: PreparedCall, args: PlainDict, asker: Asker) -> Body
         if verdict is True:
             return RequestedCall(call, changed=args != requested)
         if isinstance(verdict, dict):
-            said = tool.as_written(verdict)
+            said = tool.tool.as_written(verdict)
             prepared = refuse_unknown(tool.spec, said) or tool.prepare(said)
             if isinstance(prepared, Refusal):
                 rejection = prepared.text
@@ -166,8 +166,8 @@ def _request_approval(call: PreparedCall, args: PlainDict, asker: Asker) -> Body
 
 def _is_as_said(tool: "EventTool", said: PlainDict, seen: PlainDict, args: PlainDict) -> bool:
     """Return whether a person knows the arguments that their answer leads to: said so, or saw them in the question."""
-    final = tool.as_written(args)
-    shown = {name: value for name, value in tool.as_written(seen).items() if name in final}
+    final = tool.tool.as_written(args)
+    shown = {name: value for name, value in tool.tool.as_written(seen).items() if name in final}
     return _as_texts({**shown, **said}) == _as_texts(final)
 
 
@@ -507,7 +507,7 @@ def run_tools(
     for request, outcome in zip(requests, outcomes, strict=True):
         if request.call is not None and not outcome.get("from_cache"):
             context.uses[request.call.tool.name] += 1
-            request.call.tool.count_uses(context.uses[request.call.tool.name])
+            request.call.tool.tool.count_uses(context.uses[request.call.tool.name])
     yield from _record_failures(context, actions, requests, outcomes)
     shown = [shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)]
     _append_results(dialogue, reply, actions, shown)

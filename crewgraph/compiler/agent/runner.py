@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import (
     AgentBinding,
+    adapted_tools,
     capabilities_of,
-    guarded_tools,
     has_knowledge,
     may_have_executor,
     memories_of,
@@ -48,8 +48,8 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, slug
+from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.failure import ToolFailureRecord
-from crewgraph.tools.use import GuardedTool
 
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.event_tool import EventTool
@@ -153,7 +153,7 @@ class AgentRunner:
             return
         tools = self.binding.tools
         if tools:
-            yield from _check_images([tool.tool.source for tool in tools.values()])
+            yield from _check_images([tool.source for tool in tools.values()])
         for capability in self.capabilities:
             fetched: Sequence[Any] = self._fetched
             self._fetched += yield from capability.fetch_tools([*tools, *(tool.name for tool in fetched)], self.book)
@@ -313,7 +313,7 @@ class AgentRunner:
         """Start counting the uses of tools: `max_usage_count` bounds one attempt at a task."""
         if not is_replayed():
             for tool in self.event_tools.values():
-                tool.tool.tool.count_uses(0, anew=True)
+                tool.tool.count_uses(0, anew=True)
 
     @property
     def where(self) -> str:
@@ -488,7 +488,7 @@ class AgentRunner:
                 capability_notes=self.notes,
             ),
             notes=other_notes,
-            parallel=not any(isinstance(tool.tool.tool.source, CoworkerTool) for tool in self.event_tools.values()),
+            parallel=not any(isinstance(tool.tool.source, CoworkerTool) for tool in self.event_tools.values()),
             runs_steps=self.executor is None and not agent.middleware,
         )
 
@@ -513,7 +513,7 @@ class AgentRunner:
             return  # a coworker remembers it, or it was saved as a whole
         from crewgraph.tools.memory import RecallMemoryTool, RememberTool
 
-        if found_tool is not None and isinstance(found_tool.tool.tool.source, (RecallMemoryTool, RememberTool)):
+        if found_tool is not None and isinstance(found_tool.tool.source, (RecallMemoryTool, RememberTool)):
             return  # already in a memory
         yield from self.recollection.save_observation(tool, self._role, result)
 
@@ -522,7 +522,7 @@ class AgentRunner:
         from crewgraph.compiler.agent.event_tool import FailingTool
 
         found_tool = self.tools.find(tool)
-        source = None if found_tool is None else found_tool.tool.tool.source
+        source = None if found_tool is None else found_tool.tool.source
         failing = FailingTool(source, tool if found_tool is None else found_tool.name, self.agent, self.task, self.crew)
         parsed = extract_json(args) if isinstance(args, str) else args
         if (
@@ -617,7 +617,7 @@ def event_tools(
     binding: AgentBinding,
     task: TaskDefinition | None,
     tools: Sequence[Any],
-    bound: Mapping[str, GuardedTool] | None = None,
+    bound: Mapping[str, AdaptedTool] | None = None,
 ) -> "dict[str, EventTool]":
     """Return an agent's tools as they emit their events, by name.
 
@@ -630,11 +630,14 @@ def event_tools(
     if not tools and not bound:
         return {}
     agent, crew = binding.agent, binding.crew
-    guarded = {**(bound or {}), **(guarded_tools(tools, {}, binding.where) if tools else {})}
-    from crewgraph.compiler.agent.cached_tool import with_cache
+    adapted = {**(bound or {}), **(adapted_tools(tools, {}, binding.where) if tools else {})}
+    from crewgraph.compiler.agent.cached_tool import cache_of
     from crewgraph.compiler.agent.event_tool import EventTool
 
-    return {name: EventTool(with_cache(tool, agent, crew), agent, task, crew=crew) for name, tool in guarded.items()}
+    return {
+        name: EventTool(tool, agent, task, crew=crew, cache=cache_of(tool, agent, crew))
+        for name, tool in adapted.items()
+    }
 
 
 def memory_tools(memories: Memories, model: Model, reserved: Collection[str], book: Book) -> list[object]:

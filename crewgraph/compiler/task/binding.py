@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.agent.binding import (
     AgentBinding,
+    adapted_tools,
     capabilities_key,
     capability_tools,
     granted_tools,
-    guarded_tools,
 )
 from crewgraph.compiler.crew.manager import colleagues, worker_of
 from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGES, PLANNING, TASK
@@ -30,7 +30,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
-from crewgraph.tools.use import GuardedTool
+from crewgraph.tools.adapt import AdaptedTool
 
 _DIVIDER = "\n\n----------\n\n"
 _FILE = "trained_agents_data.json"
@@ -174,7 +174,7 @@ def bind_tasks(crew: CrewDefinition, *, converses: bool = False) -> list[TaskBin
     Raises:
         CompileError: a task has no agent, or two tools have the same name.
     """
-    reserved, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
+    reserved, adapted = {INPUTS, STEPS, PENDING}, dict[int, AdaptedTool]()
     if converses:
         reserved.add(MESSAGES)
     if crew.planning:
@@ -195,7 +195,7 @@ def bind_tasks(crew: CrewDefinition, *, converses: bool = False) -> list[TaskBin
                 context=context,
                 number=number,
                 given_tools=tools,
-                tools=guarded_tools([*tools, *capability_tools(agent, tools, crew, task)], adapted, task.called),
+                tools=adapted_tools([*tools, *capability_tools(agent, tools, crew, task)], adapted, task.called),
                 plan_number=number + 1 if crew.planning else None,
                 converses=converses and all(binding.agent is not agent for binding in bindings),
             )
@@ -228,7 +228,7 @@ def single_binding(
         context_text=context or "",
         without_context=context is None,
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, task.called),
+        tools=adapted_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, task.called),
     )
 
 
@@ -264,7 +264,7 @@ def bind_delegated_task(
         context=(),
         context_text=context,
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, task.called),
+        tools=adapted_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, task.called),
     )
 
 

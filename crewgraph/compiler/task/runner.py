@@ -55,7 +55,7 @@ class TaskRunner:
         if tools:
             from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
-            delegates = any(isinstance(tool.tool.source, CoworkerTool) for tool in tools)
+            delegates = any(isinstance(tool.source, CoworkerTool) for tool in tools)
         # Only if needed: the back reference would leave all of this to the garbage collector.
         prepare = self._with_delegation if delegates else None
         self.agent = AgentRunner(
@@ -177,7 +177,7 @@ class TaskRunner:
         return (yield from agent.reply(dialogue, briefing.context))
 
     def _with_delegation(self, tool: "EventTool") -> "EventTool":
-        source = tool.tool.tool.source
+        source = tool.tool.source
         from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
