@@ -27,14 +27,13 @@ from crewgraph.text import shorten
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
-from crewgraph.tools.injected import InjectedArguments, unfilled_arguments
+from crewgraph.tools.injected import InjectedArguments, unfilled_arguments, wants_call_id
 from crewgraph.tools.langchain import (
     arguments_of,
     function_of,
     is_async_only,
     is_langchain_tool,
     tool_of_retriever,
-    wants_call_id,
 )
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
 from crewgraph.tools.structured import (
