@@ -191,7 +191,7 @@ class AgentReport:
             from_agent=self._agent,
         )
 
-    def judged(self, verdict: dict[str, object], retries: int) -> None:
+    def judged(self, verdict: PlainDict, retries: int) -> None:
         """A guardrail has judged."""
         self._emit(
             late.LLMGuardrailCompletedEvent,

@@ -125,7 +125,7 @@ class AgentRunner:
         self.given_tools: list[object] = [*binding.given_tools]
         """Its tools as objects: the user's, and those of its MCP servers once loaded."""
 
-        self._role, self._report, self._usage = role, report, usage
+        self._role, self._report, self.usage = role, report, usage
         self._structure, self._inputs, self._prepare = structure, inputs or {}, prepare
         self._fetched: list[object] = []
         self._is_loaded = self._is_assembled = False
@@ -241,10 +241,6 @@ class AgentRunner:
     def converter(self) -> Model:
         """The model that converts texts into structured output."""
         return self.model if self.converter_model is None else self.converter_model
-
-    def structured_converter(self, structure: type[BaseModel]) -> Model | None:
-        """Return the same model, answering with a structure in its own way; None if it has none."""
-        return structured_model(self.converter, structure)
 
     @property
     def converter_llm(self) -> object:
@@ -372,7 +368,7 @@ class AgentRunner:
             return (yield from react_loop(self._react_context(), dialogue))
         from crewgraph.compiler.agent.executor import run_executor
 
-        answer = yield from run_executor(executor, dialogue.transcript.messages, context, self._usage)
+        answer = yield from run_executor(executor, dialogue.transcript.messages, context, self.usage)
         step = AgentFinish(thought="", output=answer, text=answer)
         yield from run_step_callback(self._report.step, self._step_callback, step, 1)
         return answer
@@ -421,7 +417,7 @@ class AgentRunner:
                 context=context,
                 model=(lambda: self.model) if self.executor is None else None,
                 book=self.book,
-                usage=self._usage,
+                usage=self.usage,
                 report=KnowledgeReport(agent, self.task, self.binding.where),
             )
             self._knowledge = yield from query_knowledge(query)
@@ -451,7 +447,7 @@ class AgentRunner:
             briefing=briefing,
             tools=self.tools.listed,
             attempts=attempts,
-            usage=self._usage,
+            usage=self.usage,
             report=self._report,
             refused=refused,
             config=config,
@@ -551,7 +547,7 @@ class AgentRunner:
             long_results=kept,
             book=self.book,
             max_iter=self.agent.max_iter,
-            usage=self._usage,
+            usage=self.usage,
             report=self._report,
             tool_answered=self._tool_answered,
             tool_failed=self._tool_failed,
