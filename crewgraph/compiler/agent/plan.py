@@ -278,7 +278,7 @@ class PlanExecution:
         if step is not None:
             fields |= {"step_number": step.step_number, "step_description": step.description}
         report = self.planner.report
-        return Notify(partial(report.of_plan, event, {**fields, "agent_role": self.planner.briefing.role}))
+        return Notify(partial(report.of_agent, event, {**fields, "agent_role": self.planner.briefing.role}))
 
     def _run_steps(self, steps: Sequence[TodoItem]) -> Body[str | None]:
         """Run steps that are ready.

@@ -18,8 +18,7 @@ from crewgraph.compiler.agent.binding import (
 )
 from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
-from crewgraph.compiler.agent.knowledge import KnowledgeQuery, query_knowledge
+from crewgraph.compiler.agent.events import AgentReport
 from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser
 from crewgraph.compiler.agent.models import configured_model_of, controllers_of, llm_of
 from crewgraph.compiler.agent.people import Asker
@@ -125,7 +124,7 @@ class AgentRunner:
         self.given_tools: list[object] = [*binding.given_tools]
         """Its tools as objects: the user's, and those of its MCP servers once loaded."""
 
-        self._role, self._report, self.usage = role, report, usage
+        self._role, self.report, self.usage = role, report, usage
         self._structure, self._inputs, self._prepare = structure, inputs or {}, prepare
         self._fetched: list[object] = []
         self._is_loaded = self._is_assembled = False
@@ -314,13 +313,13 @@ class AgentRunner:
     @property
     def where(self) -> str:
         """The name of the work in messages."""
-        return self._report.where
+        return self.report.where
 
     @property
     def asker(self) -> Asker:
         """Asks people on behalf of the agent."""
         task = None if self.task is None else self.binding.slug
-        report = self._report
+        report = self.report
         role = " ".join(self._role.split())  # a folded text of YAML ends with a line break
         return Asker(agent=role, task=task, book=self.book, on_asked=report.asked, on_answered=report.answered)
 
@@ -370,7 +369,7 @@ class AgentRunner:
 
         answer = yield from run_executor(executor, dialogue.transcript.messages, context, self.usage)
         step = AgentFinish(thought="", output=answer, text=answer)
-        yield from run_step_callback(self._report.step, self._step_callback, step, 1)
+        yield from run_step_callback(self.report.step, self._step_callback, step, 1)
         return answer
 
     def prompt_notes(
@@ -408,19 +407,9 @@ class AgentRunner:
     def _knowledge_notes(self, text: str, expected: str, context: str) -> Body[tuple[str, ...]]:
         """Query the agent's and the crew's knowledge, once per run; return a note for the prompt."""
         if self._knowledge is None:
-            agent, crew = self.agent, self.crew
-            query = KnowledgeQuery(
-                agent=agent,
-                crew=crew,
-                text=text,
-                expected=expected,
-                context=context,
-                model=(lambda: self.model) if self.executor is None else None,
-                book=self.book,
-                usage=self.usage,
-                report=KnowledgeReport(agent, self.task, self.binding.where),
-            )
-            self._knowledge = yield from query_knowledge(query)
+            from crewgraph.compiler.agent.knowledge import query_knowledge
+
+            self._knowledge = yield from query_knowledge(self, text, expected, context)
         return (self._knowledge,) if self._knowledge else ()
 
     def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> "Body[AgentPlan | None]":
@@ -448,7 +437,7 @@ class AgentRunner:
             tools=self.tools.listed,
             attempts=attempts,
             usage=self.usage,
-            report=self._report,
+            report=self.report,
             refused=refused,
             config=config,
         )
@@ -548,13 +537,13 @@ class AgentRunner:
             book=self.book,
             max_iter=self.agent.max_iter,
             usage=self.usage,
-            report=self._report,
+            report=self.report,
             tool_answered=self._tool_answered,
             tool_failed=self._tool_failed,
             asker=self.asker,
             inputs=self._inputs,
             step_callback=self._step_callback,
-            counts=self._report.counts,
+            counts=self.report.counts,
             retries_left=agent.max_retry_limit if agent else 0,
             may_fail_again=self.task is not None,
             may_condense=(agent is None or agent.respect_context_window)
