@@ -41,7 +41,6 @@ from crewgraph.tools.failure import (
     ToolFailurePolicy,
     ToolFailureReason,
     ToolFailureRecord,
-    emit_failure,
     record_of,
     resolve_tool_failure_policy,
 )
@@ -78,9 +77,20 @@ class FailingTool:
 
     def report(self, args: PlainDict | str, failure: dict[str, object]) -> None:
         """Emit the event of the failure, unless it is ignored."""
-        record = self.record(args, failure)
-        if record is not None:
-            emit_failure(record, self.policy, self.tool, self.agent, self.task)
+        record, event = self.record(args, failure), late.ToolFailureDetectedEvent
+        if record is not None and crewai_event_bus.wants(event):
+            detected = event(
+                tool_name=record.tool_name,
+                tool_args={} if record.tool_args is None else record.tool_args,
+                tool_class=None if self.tool is None else type(self.tool).__name__,
+                agent=self.agent,
+                agent_key=self.agent.key,
+                from_agent=self.agent,
+                from_task=self.task,
+                failure=record.failure,
+                policy=self.policy,
+            )
+            crewai_event_bus.emit(self.agent, detected)
 
     def raise_if_fatal(self, args: PlainDict | str, failure: dict[str, object]) -> None:
         """End the task if the policy is to raise.

@@ -22,7 +22,7 @@ from crewgraph.compiler.agent.events import AgentReport
 from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser
 from crewgraph.compiler.agent.models import configured_model_of, controllers_of, llm_of
 from crewgraph.compiler.agent.people import Asker
-from crewgraph.compiler.agent.prompt import AvailableFiles, agent_system_prompt
+from crewgraph.compiler.agent.prompt import AvailableFiles
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
 from crewgraph.compiler.agent.toolbox import ResultReader, Toolbox, longest_result
 from crewgraph.compiler.task.briefing import Briefing
@@ -34,7 +34,6 @@ from crewgraph.core.plain import unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.agent.last_run import AgentFinish
-from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, TimeLimitReached
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from crewgraph.compiler.agent.event_tool import EventTool
     from crewgraph.compiler.agent.executor import Executor
     from crewgraph.compiler.agent.memory import Recollection
-    from crewgraph.compiler.agent.plan import AgentPlan, PlanExecution, Planner, PlanOutcome
+    from crewgraph.compiler.agent.plan import PlanOutcome
 
 
 Refused = tuple[str, str]
@@ -362,9 +361,9 @@ class AgentRunner:
         if executor is None:
             if middleware := getattr(self.agent, "middleware", None):
                 loop: Callable[..., Body[str]] = extension("middleware.loop")
-                shared = replace(self._react_context(), may_fail_again=False)  # middleware retries and falls back
+                shared = replace(self.loop_context(), may_fail_again=False)  # middleware retries and falls back
                 return (yield from loop(shared, dialogue, middleware, self.configured_model))
-            return (yield from react_loop(self._react_context(), dialogue))
+            return (yield from react_loop(self.loop_context(), dialogue))
         from crewgraph.compiler.agent.executor import run_executor
 
         answer = yield from run_executor(executor, dialogue.transcript.messages, context, self.usage)
@@ -390,18 +389,13 @@ class AgentRunner:
                 function=_format_now, args=(agent.date_format,), name="date", about=agent.date_format
             )
             notes.append(self.book.slice("current_date", date=date))
-        if agent.planning_enabled:
-            from crewgraph.compiler.agent.plan import plan_notes
+        if agent.planning_enabled or agent.reasoning:
+            from crewgraph.compiler.agent.plan import carried_out_plan, plan_notes
 
-            execution = self._plan_execution(agent, briefing, refused, (*other_notes, *notes))
-            self.plan_outcome = yield from execution.run()
-            notes += plan_notes(self.plan_outcome, self.book)
-        elif agent.reasoning:
-            plan = yield from self.make_plan(briefing, refused)
-            if plan is not None and plan.text:
-                from crewgraph.compiler.agent.plan import PlanOutcome, plan_notes
-
-                notes += plan_notes(PlanOutcome(plan), self.book)
+            outcome = yield from carried_out_plan(self, briefing, refused, (*other_notes, *notes))
+            if agent.planning_enabled:
+                self.plan_outcome = outcome
+            notes += plan_notes(outcome, self.book)
         return tuple(notes)
 
     def _knowledge_notes(self, text: str, expected: str, context: str) -> Body[tuple[str, ...]]:
@@ -411,71 +405,6 @@ class AgentRunner:
 
             self._knowledge = yield from query_knowledge(self, text, expected, context)
         return (self._knowledge,) if self._knowledge else ()
-
-    def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> "Body[AgentPlan | None]":
-        """Make a plan; a refused attempt and the reason are part of the prompt."""
-        from crewgraph.compiler.agent.plan import make_plan
-
-        agent = self.agent if isinstance(self.agent, AgentDefinition) else None
-        attempts, config = (agent.max_reasoning_attempts, agent.planning_config) if agent else (None, None)
-        return make_plan(self._planner(self.model, briefing, refused, attempts, config))
-
-    def _planner(
-        self,
-        model: Model,
-        briefing: Briefing,
-        refused: Refused | None,
-        attempts: int | None,
-        config: PlanningConfig | None,
-    ) -> "Planner":
-        from crewgraph.compiler.agent.plan import Planner
-
-        return Planner(
-            model=model,
-            book=self.book,
-            briefing=briefing,
-            tools=self.tools.listed,
-            attempts=attempts,
-            usage=self.usage,
-            report=self.report,
-            refused=refused,
-            config=config,
-        )
-
-    def _plan_execution(
-        self, agent: AgentDefinition, briefing: Briefing, refused: Refused | None, other_notes: tuple[str, ...]
-    ) -> "PlanExecution":
-        config = agent.planning_config or PlanningConfig.simplest()
-        model = self.model if config.llm is None else self.model_for(config.llm)
-        texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-        from crewgraph.compiler.agent.plan import PlanExecution
-        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-
-        return PlanExecution(
-            agent=agent,
-            config=config,
-            planner=self._planner(model, briefing, refused, config.max_attempts, config),
-            new_context=lambda: replace(
-                self._react_context(),
-                max_iter=config.max_step_iterations,
-                usage=UsageLedger(),
-                counts={},
-                structure=None,
-                structured_model=None,
-                tools=self.tools,
-                long_results={},  # steps that run in parallel share nothing
-            ),
-            system_prompt=agent_system_prompt(
-                texts,
-                self.tools,
-                self.book,
-                native=self.native_tools,
-                capability_notes=self.notes,
-            ),
-            notes=other_notes,
-            parallel=not any(isinstance(tool.tool.source, CoworkerTool) for tool in self.event_tools.values()),
-            runs_steps=self.executor is None and not agent.middleware,
-        )
 
     def _timeout_message(self, failure: EffectFailed) -> str:
         hint = " Waiting for `max_rpm` counts towards it." if controllers_of(self.agent, self.crew) else ""
@@ -523,7 +452,8 @@ class AgentRunner:
             failing.raise_if_fatal(args, failure)
         yield Notify(partial(self.agent.record_tool_failures, tuple(self.failures)))
 
-    def _react_context(self) -> ReActContext:
+    def loop_context(self) -> ReActContext:
+        """Return the settings and tools of the built-in loop."""
         agent, crew = self.agent if isinstance(self.agent, AgentDefinition) else None, self.crew
         template = agent.response_template if agent and agent.system_template and agent.prompt_template else None
         kept = self._long_results
