@@ -11,7 +11,7 @@ from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
 from crewgraph.compiler.surroundings import AROUND
-from crewgraph.compiler.task.binding import NO_TRAINING_DATA, TaskBinding, bind_delegated_task
+from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
 from crewgraph.compiler.task.training import apply_feedback, round_of, training_notes
@@ -160,7 +160,7 @@ class TaskRunner:
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         agent, briefing = self.agent, self._briefing
         lessons = ()
-        if self._assignment.lessons is not NO_TRAINING_DATA or AROUND.get().training is not None:
+        if self._assignment.lessons or AROUND.get().training is not None:
             lessons = training_notes(self._assignment, briefing, self._book)
         found = yield from agent.found_notes(briefing.description, briefing.expected_output, briefing.context)
         context_notes = (*lessons, *found)

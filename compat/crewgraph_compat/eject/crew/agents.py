@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
 from crewgraph.compiler.agent.cached_tool import cache_of
 from crewgraph.compiler.crew.manager import colleagues
-from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task, training_data_of
+from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task, lessons_for, lessons_of
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -165,7 +165,7 @@ def system_prompt_of(
 
 def _lessons(agent: BaseAgentDefinition, parts: ProgramWriters, crew: CrewDefinition | None) -> str:
     """Return the lessons from an agent's training."""
-    lessons = () if crew is None else training_data_of(crew).of(agent.template("role") or "", agent.role)
+    lessons = () if crew is None else lessons_for(lessons_of(crew), agent.template("role") or "", agent.role)
     return "\n\n" + parts.book.slice("lessons", lessons="\n".join(f"- {item}" for item in lessons)) if lessons else ""
 
 
