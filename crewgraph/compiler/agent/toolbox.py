@@ -171,6 +171,8 @@ class PreparedCall:
 
     tool: "EventTool"
     args: PlainDict
+    changed: bool = False
+    """Whether a person changed the arguments."""
 
     @property
     def effect(self) -> Effect:
