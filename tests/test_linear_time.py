@@ -503,7 +503,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "an answer behind a label": lambda text: parse_reply(reply(f"**Final Answer:** {text}```"), tools_offered=True),
     "an action with its input": lambda text: parse_reply(reply(f"Action: a\nAction Input: {text}"), tools_offered=True),
     "an answer without tools": lambda text: final_text(reply(text)),
-    "a plan that is ready": lambda text: _parse_plan(reply(f"{text}READY"), None),
+    "a plan that is ready": lambda text: _parse_plan(reply(f"{text}READY"), 0),
     "JSON in a text": extract_json,
     "JSON behind a bracket": lambda text: extract_json(f'x {{"a": {text}'),
     "placeholders": placeholders,

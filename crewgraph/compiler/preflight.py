@@ -28,7 +28,7 @@ def check_coworkers(bindings: Sequence[AgentBinding]) -> None:
 
     for binding in bindings:
         for tool in binding.tools.values():
-            if isinstance(source := tool.tool.source, CoworkerTool):
+            if isinstance(source := tool.source, CoworkerTool):
                 coworkers += source.agents
     from crewgraph.compiler.agent.executor import create_executor
 

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Coroutine
 from contextvars import Context
 from copy import copy, deepcopy
 from functools import cache, partial, wraps
@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from crewgraph.annotations import return_type
 from crewgraph.core.current import config_context, is_traced
 from crewgraph.core.digests import digest
-from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, SteersGraph, plain
@@ -27,14 +27,13 @@ from crewgraph.text import shorten
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
-from crewgraph.tools.injected import InjectedArguments, unfilled_arguments
+from crewgraph.tools.injected import InjectedArguments, unfilled_arguments, wants_call_id
 from crewgraph.tools.langchain import (
     arguments_of,
     function_of,
     is_async_only,
     is_langchain_tool,
     tool_of_retriever,
-    wants_call_id,
 )
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
 from crewgraph.tools.structured import (
@@ -50,8 +49,9 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+    from crewgraph.core.operations import Program
 
-_Steps = Generator[Any, Any, Any]
+
 _MOCKS = "unittest.mock"
 _QUOTED_CHARACTERS = 200
 """Maximum number of characters of an invalid value that are quoted."""
@@ -110,8 +110,9 @@ def traced(
     args: PlainDict,
     config: "RunnableConfig",
     work: Callable[[Context], Any],
+    awork: Callable[[Context], Coroutine[Any, Any, Any]],
     render: Callable[[Any], Rendered] | None = None,
-) -> Any:
+) -> "Program[Any]":
     """Execute a tool call inside a LangChain callback run.
 
     Args:
@@ -119,87 +120,45 @@ def traced(
         args: The arguments of the call.
         config: The caller's config.
         work: Executes the call in the given context, in which models and graphs are children of the run.
+        awork: Async version of `work`.
         render: Returns the result as the model sees it, for the message that a call with an id ends with; None if as it is.
     """
+    from crewgraph.core.operations import Do
+
     config, call = called_with(config)
     if not is_traced(config):
         with config_context(config) as context:
-            return work(context)
-    from langchain_core.runnables.config import get_callback_manager_for_config
+            return (yield Do(work, awork, context))
+    from langchain_core.runnables.config import (
+        get_async_callback_manager_for_config,
+        get_callback_manager_for_config,
+        patch_config,
+        set_config_context,
+    )
 
-    steps = _trace_steps(get_callback_manager_for_config(config), spec, args, config, work, (call, render))
-    reply = None
-    try:
-        while True:
-            reply = steps.send(reply)
-    except StopIteration as stop:
-        return stop.value
-
-
-async def atraced(
-    spec: ToolSpec,
-    args: PlainDict,
-    config: "RunnableConfig",
-    work: Callable[[Context], Awaitable[Any]],
-    render: Callable[[Any], Rendered] | None = None,
-) -> Any:
-    """Async version of `traced`."""
-    config, call = called_with(config)
-    if not is_traced(config):
-        with config_context(config) as context:
-            return await work(context)
-    from langchain_core.runnables.config import get_async_callback_manager_for_config
-
-    steps = _trace_steps(get_async_callback_manager_for_config(config), spec, args, config, work, (call, render))
-    send: Callable[[Any], Any] = steps.send
-    reply: Any = None
-    try:
-        while True:
-            step = send(reply)
-            try:
-                reply, send = await step, steps.send
-            except GeneratorExit:
-                raise
-            except BaseException as error:  # noqa: BLE001  (thrown into the steps, which re-raise it)
-                reply, send = error, steps.throw
-    except StopIteration as stop:
-        return stop.value
-
-
-def _trace_steps(
-    manager: Any,
-    spec: ToolSpec,
-    args: PlainDict,
-    config: "RunnableConfig",
-    work: Callable[[Context], object],
-    ending: tuple[PlainMapping, Callable[[Any], Rendered] | None],
-) -> _Steps:
-    call, render = ending
-    shown: Callable[[Any], object] | None = call.get("shown")
+    shown: Callable[[Any], Program[object]] | None = call.get("shown")
     identified: PlainMapping = {"tool_call_id": call["id"]} if "id" in call else {}
     serialized = {"name": spec["name"], "description": spec["description"]}
-    run = yield manager.on_tool_start(
-        serialized, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id"), **identified
+    start: PlainDict = {"inputs": args, "name": spec["name"], "run_id": config.get("run_id"), **identified}
+    run = yield Do(
+        lambda: get_callback_manager_for_config(config).on_tool_start(serialized, str(args), **start),
+        lambda: get_async_callback_manager_for_config(config).on_tool_start(serialized, str(args), **start),
     )
-    from langchain_core.runnables.config import patch_config
-
-    child = patch_config(config, callbacks=run.get_child())
-    from langchain_core.runnables.config import set_config_context
-
     try:
-        with set_config_context(child) as context:
+        with set_config_context(patch_config(config, callbacks=run.get_child())) as context:
             enter_span_of_run(context, run.handlers, run.run_id)
-            value = yield work(context)
-        visible = value if shown is None else (yield shown(value))
+            value = yield Do(work, awork, context)
+        visible = value if shown is None else (yield from shown(value))
         if identified:
             text = observation(visible) if visible is not value or render is None else render(value)[0]
             visible = tool_message(text, call["id"], spec["name"])
-    except GeneratorExit:  # the caller abandoned the steps
+    except GeneratorExit:  # the run is lost
         raise
     except BaseException as error:  # the run in the trace ends with whatever was raised
-        yield run.on_tool_error(error, **identified)
+        end = partial(run.on_tool_error, error, **identified)
+        yield Do(end, end)
         raise
-    yield run.on_tool_end(visible)
+    yield Do(run.on_tool_end, run.on_tool_end, visible)
     return value
 
 
@@ -212,8 +171,7 @@ def with_call(config: "RunnableConfig", **call: Any) -> "RunnableConfig":
     Args:
         config: The config.
         call: What is known of the call: its `id`, where the model gave it one; `state`, which returns the agent's state;
-            `shown`, which returns what the run in the trace shows for a result, awaited in async runs; `result`, for the
-            `artifact`.
+            `shown`, a program that returns what the run in the trace shows for a result; `result`, for the `artifact`.
     """
     configurable: PlainDict = config.get("configurable") or {}
     return {**config, "configurable": {**configurable, _CALL: {**configurable.get(_CALL, {}), **call}}}
@@ -242,7 +200,7 @@ def tool_message(text: str, call_id: str, name: str, **fields: Any) -> Any:
 
 
 class AdaptedTool(ABC):
-    """A tool of any kind, as a `crewgraph.core.protocols.Tool`."""
+    """A tool of any kind."""
 
     def __init__(
         self,
@@ -358,7 +316,7 @@ class AdaptedTool(ABC):
             object.__setattr__(self.source, "current_usage_count", min(uses, limit))  # the tool may be frozen
 
     @abstractmethod
-    def run(self, args: PlainDict, config: "RunnableConfig") -> Any:
+    def use(self, args: PlainDict, config: "RunnableConfig") -> "Program[Any]":
         """Execute the tool and return plain data.
 
         Raises:
@@ -368,12 +326,8 @@ class AdaptedTool(ABC):
             Exception: Whatever the tool raises.
         """
 
-    @abstractmethod
-    async def arun(self, args: PlainDict, config: "RunnableConfig") -> Any:
-        """Async version of `run`."""
-
     def shown(self, result: Any) -> Rendered:
-        """Render a result of `run` for the model: a text, and image blocks."""
+        """Render a result of `use` for the model: a text, and image blocks."""
         return observation(result), []
 
     def _plain(self, value: Any) -> object:
@@ -409,22 +363,18 @@ class _FunctionTool(AdaptedTool):
         self._accepted_names = keyword_names(self._function)
         self.steers = _returns_command(self._function)
 
-    def run(self, args: PlainDict, config: "RunnableConfig") -> object:
-        arguments = self._claim_arguments(args)
+    def use(self, args: PlainDict, config: "RunnableConfig") -> "Program[object]":
+        arguments = self._values(self._model, args)
+        claim_use(self._counter)
 
         def work(context: Context) -> object:
             return self._plain(context.run(partial(call, self._function, **arguments)))
 
-        return traced(self.spec, args, config, work, self.shown)
-
-    async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
-        arguments = self._claim_arguments(args)
-
-        async def work(context: Context) -> object:
+        async def awork(context: Context) -> object:
             loop = asyncio.get_running_loop()
             return self._plain(await loop.create_task(self._acall(arguments), context=context))
 
-        return await atraced(self.spec, args, config, work, self.shown)
+        return (yield from traced(self.spec, args, config, work, awork, self.shown))
 
     @property
     def origin(self) -> object:
@@ -445,11 +395,6 @@ class _FunctionTool(AdaptedTool):
                 pass
         return await acall(self._function, **arguments)
 
-    def _claim_arguments(self, args: PlainDict) -> dict[str, object]:
-        arguments = self._values(self._model, args)
-        claim_use(self._counter)
-        return arguments
-
     def _values(self, schema: type[BaseModel], args: PlainDict) -> PlainDict:
         arguments = call_arguments(validated(schema, args))
         if self._accepted_names is None or arguments.keys() <= self._accepted_names:
@@ -463,8 +408,7 @@ class _LangChainTool(AdaptedTool):
 
     def __init__(self, source: object) -> None:
         super().__init__(source, arguments_of(source), bool(getattr(source, "return_direct", False)))
-        self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
-        self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
+        self._wants_call_id = wants_call_id(source)
         self._injected = InjectedArguments.of(source)
         self.steers = _returns_command(function_of(source) or getattr(source, "_run", None))
         if unfilled := unfilled_arguments(source):
@@ -479,32 +423,22 @@ class _LangChainTool(AdaptedTool):
     def reads_state(self) -> bool:
         return self._injected is not None
 
-    def run(self, args: PlainDict, config: "RunnableConfig") -> object:
-        if self._is_async_only:
-            return wait_for(self.arun(args, config))
-        tool, call, config, result = self._use(args, config)
-        return self._unwrap(tool.invoke(call, config), tool, result)
-
-    async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
-        tool, call, config, result = self._use(args, config)
-        if self._is_async:
-            return self._unwrap(await tool.ainvoke(call, config), tool, result)
-        return self._unwrap(await in_thread(partial(tool.invoke, call, config)), tool, result)
-
-    def _use(self, args: PlainDict, config: "RunnableConfig") -> "tuple[Any, PlainDict, RunnableConfig, PlainDict]":
-        """Return tool, input and config for LangChain, and where the artifact goes.
-
-        The input is a whole tool call if the model gave it an id or the tool needs one.
-        """
+    def use(self, args: PlainDict, config: "RunnableConfig") -> "Program[object]":
         config, call = called_with(config)
         call_id: str = call.get("id") or f"call_{digest([self.title, args])}"
         if self._injected is not None:
             state: PlainDict = call["state"](call_id) if "state" in call else {}
             args = self._injected.added_to(args, self.title, call_id, config, state)
-        if "id" not in call and not self._wants_call_id:
-            return self.source, args, config, {}
-        whole: PlainDict = {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
-        return _noting(self.source), whole, config, call.get("result", {})
+        source, result = self.source, dict[str, Any]()
+        is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
+        if "id" in call or self._wants_call_id:  # the input is the whole call
+            source, result = _noting(source), call.get("result", {})
+            args = {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
+        from crewgraph.core.operations import user_call
+
+        invoke = source.ainvoke if is_async_only(source) else source.invoke
+        returned = yield user_call(invoke, args, config, twin=source.ainvoke if is_async else None)
+        return self._unwrap(returned, source, result)
 
     def _unwrap(self, returned: Any, tool: Any, result: PlainDict) -> object:
         from langchain_core.messages import ToolMessage
@@ -534,11 +468,8 @@ class _ProviderTool(AdaptedTool):
         super().__init__(SimpleNamespace(name=spec["name"], description=""), spec["parameters"], False)
         self.spec = spec
 
-    def run(self, args: PlainDict, config: "RunnableConfig") -> object:
+    def use(self, args: PlainDict, config: "RunnableConfig") -> "Program[object]":
         raise ToolFailed(f"`{self.title}` runs at the model's provider, which has not run it")
-
-    async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
-        return self.run(args, config)
 
 
 def is_provider_tool(value: object) -> TypeGuard[PlainDict]:

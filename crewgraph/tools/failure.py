@@ -7,7 +7,6 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.errors import RunError
-from crewgraph.events import late
 from crewgraph.schema import PlainDict
 
 
@@ -146,25 +145,3 @@ def record_of(
         task_name=None if task is None else getattr(task, "name", None) or getattr(task, "description", None),
         task_id=None if task_id is None else str(task_id),
     )
-
-
-def emit_failure(
-    record: ToolFailureRecord, policy: ToolFailurePolicy, tool: object, agent: object, task: object
-) -> None:
-    """Emit an event for a failure."""
-    from crewgraph.events.bus import crewai_event_bus
-
-    event = late.ToolFailureDetectedEvent
-    if crewai_event_bus.wants(event):
-        detected = event(
-            tool_name=record.tool_name,
-            tool_args={} if record.tool_args is None else record.tool_args,
-            tool_class=None if tool is None else type(tool).__name__,
-            agent=agent,
-            agent_key=getattr(agent, "key", None),
-            from_agent=agent,
-            from_task=task,
-            failure=record.failure,
-            policy=policy,
-        )
-        crewai_event_bus.emit(agent, detected)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from crewgraph.core.current import config_context
 from crewgraph.errors import RunError
@@ -32,13 +33,10 @@ class InjectedArguments:
     @classmethod
     def of(cls, tool: object) -> "Self | None":
         """Return those of a LangChain tool; None if it has none."""
-        schema = getattr(tool, "args_schema", None)
-        if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-            return None
         states: dict[str, str | None] = {}
         stores: list[str] = []
         runtimes: list[str] = []
-        for name, field in schema.model_fields.items():
+        for name, field in _fields_of(tool).items():
             if _is_named(get_origin(field.annotation) or field.annotation, "ToolRuntime"):
                 runtimes.append(name)
             for item in field.metadata:
@@ -91,21 +89,29 @@ class InjectedArguments:
         return {**args, **added}
 
 
+def wants_call_id(tool: object) -> bool:
+    """Return whether a LangChain tool needs the id of its call injected, so that it must be invoked with a tool call."""
+    return any(_is_marked(field, "InjectedToolCallId") for field in _fields_of(tool).values())
+
+
 def unfilled_arguments(tool: object) -> list[str]:
     """Return the required arguments of a LangChain tool that it hides from models and that no run fills."""
-    schema = getattr(tool, "args_schema", None)
-    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-        return []
-    return [name for name, field in schema.model_fields.items() if field.is_required() and _is_unfilled(field.metadata)]
-
-
-def _is_unfilled(metadata: list[Any]) -> bool:
-    kinds: list[object] = [item if isinstance(item, type) else type(item) for item in metadata]
-    is_hidden = any(_is_named(kind, "InjectedToolArg") for kind in kinds)
-    return is_hidden and not any(_is_named(kind, name) for kind in kinds for name in _FILLED)
+    required = [(name, field) for name, field in _fields_of(tool).items() if field.is_required()]
+    hidden = [(name, field) for name, field in required if _is_marked(field, "InjectedToolArg")]
+    return [name for name, field in hidden if not _is_marked(field, *_FILLED)]
 
 
 _FILLED = ("InjectedState", "InjectedStore", "InjectedToolCallId")
+
+
+def _fields_of(tool: object) -> dict[str, FieldInfo]:
+    schema = getattr(tool, "args_schema", None)
+    return schema.model_fields if isinstance(schema, type) and issubclass(schema, BaseModel) else {}
+
+
+def _is_marked(field: FieldInfo, *names: str) -> bool:
+    kinds: list[object] = [item if isinstance(item, type) else type(item) for item in field.metadata]
+    return any(_is_named(kind, name) for kind in kinds for name in names)
 
 
 def _is_named(kind: object, name: str) -> bool:

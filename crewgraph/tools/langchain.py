@@ -149,16 +149,6 @@ def is_async_only(tool: object) -> bool:
     return getattr(tool, "coroutine", None) is not None and getattr(tool, "func", None) is None
 
 
-def wants_call_id(tool: object) -> bool:
-    """Return whether a LangChain tool needs the id of its call injected, so that it must be invoked with a tool call."""
-    schema = getattr(tool, "args_schema", None)
-    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-        return False
-    metadata = [item for field in schema.model_fields.values() for item in field.metadata]
-    classes = [item if isinstance(item, type) else type(item) for item in metadata]
-    return any(cls.__name__ == "InjectedToolCallId" for cls in classes)
-
-
 def langchain_tool(
     spec: ToolSpec,
     schema: type[BaseModel],

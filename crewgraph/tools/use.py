@@ -1,13 +1,11 @@
 """Guards tool calls: every error of a tool becomes a text that the model can act on."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from crewgraph.core.cancellation import is_control_flow, raised_by_handler
-from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.loops.threads import interrupt_in
-from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
 from crewgraph.redaction import SecretRedactor, redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
@@ -15,10 +13,13 @@ from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool, CommandReturned
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import RAISED, ReportedFailure, ToolFailure, ToolFailureReason
+from crewgraph.tools.injected import InjectionFailed
 from crewgraph.tools.structured import UsageLimitReached
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+    from crewgraph.core.operations import Program
 
 
 _log = redacted_logger("crewgraph.tools")
@@ -51,89 +52,59 @@ class Outcome(TypedDict):
     """The exception if it raised one, for events; not recorded."""
 
 
-class GuardedTool:
-    """A `crewgraph.core.protocols.Tool` that returns an `Outcome` instead of raising.
+def prepare(tool: AdaptedTool, written: object) -> PlainDict | Refusal:
+    """Parse the arguments that a model wrote; return them, or a refusal."""
+    with _watch(tool) as outcome:
+        return tool.prepare(written)
+    return Refusal(outcome["result"])  # a validator raised something other than ValueError
 
-    LangGraph interrupts, cancellation, KeyboardInterrupt, SystemExit and errors of callback handlers are not caught.
 
-    Args:
-        tool: The tool.
-        passing: Further exception types that are not caught, such as internal errors of the run.
+def use(tool: AdaptedTool, args: PlainDict, config: "RunnableConfig") -> "Program[Outcome]":
+    """Execute a tool; return an `Outcome` instead of raising.
+
+    LangGraph interrupts, cancellation, KeyboardInterrupt, SystemExit, internal errors of the run and errors of callback handlers
+    are not caught.
     """
+    with _watch(tool) as outcome:
+        outcome["result"] = yield from tool.use(args, config)
+    return outcome
 
-    def __init__(self, tool: AdaptedTool, *, passing: Iterable[type[BaseException]] = ()) -> None:
-        self.tool = tool
-        self.passing = tuple(passing)
 
-    @property
-    def name(self) -> str:
-        """The name that models use."""
-        return self.tool.name
+@contextmanager
+def _watch(tool: AdaptedTool) -> Generator[Outcome]:
+    outcome: Outcome = {"ok": True, "result": None}
+    from crewgraph.tools.mcp.tool import MCPTool
 
-    @property
-    def spec(self) -> ToolSpec:
-        """The tool as models see it."""
-        return self.tool.spec
+    try:
+        yield outcome
+    except ReportedFailure as reported:
+        _log.warning("the tool `%s` reported a failure: %s", tool.title, reported)
+        _fail(outcome, str(reported), reported.failure)
+    except UsageLimitReached as error:
+        failure = ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT, code=type(error).__name__)
+        _fail(outcome, str(error), failure, error)
+    except ToolFailed as error:  # its message is complete
+        _log.warning("%s", error)
+        reason = ToolFailureReason.MCP_ERROR if isinstance(tool.source, MCPTool) else None
+        _fail(outcome, str(error), _failure_of(error, reason), error)
+        if isinstance(error, CommandReturned):
+            outcome["disobeyed"] = str(error)
+    except Exception as error:  # whatever a tool raises is shown to the model
+        from crewgraph.core.journal import JournalError
 
-    @property
-    def once(self) -> bool:
-        """Whether a call must not be repeated if a crash leaves its outcome unknown."""
-        return self.tool.once
+        is_of_run = isinstance(error, (InjectionFailed, JournalError))  # no model can do anything about it
+        if is_of_run or is_control_flow(error) or interrupt_in(error) or raised_by_handler(error):
+            raise
+        _log.warning("the tool `%s` failed", tool.title, exc_info=error)
+        _fail(outcome, _described_use(tool.name, error), _failure_of(error), error)
 
-    def prepare(self, written: object) -> PlainDict | Refusal:
-        """Parse the arguments that a model wrote; return them, or a refusal."""
-        with self._watch() as outcome:
-            return self.tool.prepare(written)
-        return Refusal(outcome["result"])  # a validator raised something other than ValueError
 
-    def run(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
-        """Execute the tool."""
-        with self._watch() as outcome:
-            outcome["result"] = self.tool.run(args, config)
-        return outcome
-
-    async def arun(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
-        """Execute the tool in an async run."""
-        with self._watch() as outcome:
-            outcome["result"] = await awaited(self.tool.arun(args, config))
-        return outcome
-
-    @contextmanager
-    def _watch(self) -> Generator[Outcome]:
-        outcome: Outcome = {"ok": True, "result": None}
-        from crewgraph.tools.mcp.tool import MCPTool
-
-        try:
-            yield outcome
-        except ReportedFailure as reported:
-            _log.warning("the tool `%s` reported a failure: %s", self.tool.title, reported)
-            self._failed(outcome, str(reported), reported.failure)
-        except UsageLimitReached as error:
-            failure = ToolFailure(message=str(error), reason=ToolFailureReason.USAGE_LIMIT, code=type(error).__name__)
-            self._failed(outcome, str(error), failure, error)
-        except ToolFailed as error:  # its message is complete
-            _log.warning("%s", error)
-            reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
-            self._failed(outcome, str(error), _failure_of(error, reason), error)
-            if isinstance(error, CommandReturned):
-                outcome["disobeyed"] = str(error)
-        except Exception as error:  # whatever a tool raises is shown to the model
-            if (
-                isinstance(error, self.passing)
-                or is_control_flow(error)
-                or interrupt_in(error)
-                or raised_by_handler(error)
-            ):
-                raise
-            _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
-            self._failed(outcome, _described_use(self.name, error), _failure_of(error), error)
-
-    def _failed(self, outcome: Outcome, text: str, failure: ToolFailure, error: Exception | None = None) -> None:
-        outcome.update(ok=False, result=text, failure=failure.model_dump(mode="json"))
-        if error is not None:
-            outcome["error"] = error
-            if (raised := RAISED.get()) is not None:
-                raised.append(error)
+def _fail(outcome: Outcome, text: str, failure: ToolFailure, error: Exception | None = None) -> None:
+    outcome.update(ok=False, result=text, failure=failure.model_dump(mode="json"))
+    if error is not None:
+        outcome["error"] = error
+        if (raised := RAISED.get()) is not None:
+            raised.append(error)
 
 
 def _use_text(error: Exception) -> str:

@@ -16,34 +16,28 @@ from langgraph.types import Command, interrupt
 from modes import graph_of
 from waiting import LONG
 
-from crewgraph.core import protocols
+from crewgraph.core.journal import JournalError
+from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.structured import CrewStructuredTool
-from crewgraph.tools.use import GuardedTool
+from crewgraph.tools.use import use
 
-Mode = Callable[[protocols.AgentTool, dict[str, Any], RunnableConfig], Any]
-
-
-def sync(used: protocols.AgentTool, args: dict[str, Any], config: RunnableConfig) -> Any:
-    return used.run(args, config)
+Mode = Callable[[Program[Any]], Any]
 
 
-def later(used: protocols.AgentTool, args: dict[str, Any], config: RunnableConfig) -> Any:
-    async def whole() -> Any:
-        return await used.arun(args, config)
-
-    return asyncio.run(whole())
+def later(program: Program[Any]) -> Any:
+    return asyncio.run(adrive(program))
 
 
-def inside_a_loop(used: protocols.AgentTool, args: dict[str, Any], config: RunnableConfig) -> Any:
+def inside_a_loop(program: Program[Any]) -> Any:
     async def cell() -> Any:
-        return used.run(args, config)
+        return drive(program)
 
     return asyncio.run(cell())
 
 
-@pytest.fixture(params=[sync, later, inside_a_loop], ids=lambda mode: mode.__name__)
+@pytest.fixture(params=[drive, later, inside_a_loop], ids=lambda mode: mode.__name__)
 def mode(request: pytest.FixtureRequest) -> Mode:
     return request.param
 
@@ -141,8 +135,8 @@ async def whispered(text: str) -> str:
 def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode: Mode):
     adapted = as_tool(source)
     assert adapted.prepare("ab") == {"text": "ab"}
-    assert mode(adapted, {"text": "ab"}, {}) == result
-    assert mode(GuardedTool(adapted), {"text": "ab"}, {}) == {"ok": True, "result": result}
+    assert mode(adapted.use({"text": "ab"}, {})) == result
+    assert mode(use(adapted, {"text": "ab"}, {})) == {"ok": True, "result": result}
 
 
 def test_a_langchain_tool_takes_no_config_from_the_model(mode: Mode):
@@ -152,7 +146,7 @@ def test_a_langchain_tool_takes_no_config_from_the_model(mode: Mode):
         "properties": {"text": {"type": "string"}},
         "required": ["text"],
     }
-    assert mode(adapted, {"text": "ab"}, {"configurable": {"user": "Ada"}}) == "ab of Ada"
+    assert mode(adapted.use({"text": "ab"}, {"configurable": {"user": "Ada"}})) == "ab of Ada"
 
 
 class Broken(Repeat):
@@ -181,7 +175,7 @@ def test_a_failing_tool_is_reported_to_the_model_and_logged(
     error: Exception, text: str, mode: Mode, caplog: pytest.LogCaptureFixture
 ):
     with caplog.at_level(logging.WARNING, "crewgraph.tools"):
-        outcome = mode(GuardedTool(as_tool(Broken(error=error))), {"text": "x"}, {})
+        outcome = mode(use(as_tool(Broken(error=error)), {"text": "x"}, {}))
     failure = outcome.pop("failure")
     raised = outcome.pop("error")
     assert outcome == {"ok": False, "result": text}
@@ -193,15 +187,10 @@ def test_a_failing_tool_is_reported_to_the_model_and_logged(
     assert record.exc_info
 
 
-class Fatal(Exception):
-    pass
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), Fatal("own")])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), JournalError("own")])
 def test_exceptions_of_the_run_pass_through(error: BaseException):
-    guarded = GuardedTool(as_tool(Broken(error=error)), passing=[Fatal])
     with pytest.raises(type(error)):
-        guarded.run({"text": "x"}, {})
+        drive(use(as_tool(Broken(error=error)), {"text": "x"}, {}))
 
 
 def test_cancellation_passes_through():
@@ -211,7 +200,7 @@ def test_cancellation_passes_through():
         await asyncio.sleep(60)
 
     async def cancelled() -> None:
-        task = asyncio.create_task(GuardedTool(as_tool(forever)).arun({}, {}))
+        task = asyncio.create_task(adrive(use(as_tool(forever), {}, {})))
         await asyncio.sleep(0.05)
         task.cancel()
         await task
@@ -226,15 +215,15 @@ def test_a_result_that_is_not_data_is_reported(mode: Mode):
         """Take a picture."""
         return b"x"
 
-    outcome = mode(GuardedTool(as_tool(picture)), {}, {})
+    outcome = mode(use(as_tool(picture), {}, {}))
     assert outcome["ok"] is False
     assert outcome["result"].startswith("`picture` returned bytes, which no model can read")
 
 
 def test_a_reached_usage_limit_is_an_observation(mode: Mode):
-    guarded = GuardedTool(as_tool(Repeat(max_usage_count=1)))
-    assert mode(guarded, {"text": "x"}, {}) == {"ok": True, "result": "xx"}
-    outcome = mode(guarded, {"text": "x"}, {})
+    adapted = as_tool(Repeat(max_usage_count=1))
+    assert mode(use(adapted, {"text": "x"}, {})) == {"ok": True, "result": "xx"}
+    outcome = mode(use(adapted, {"text": "x"}, {}))
     message = "`Repeat it` may be used once and has been. Go on without it."
     assert (outcome["ok"], outcome["result"]) == (False, message)
     assert outcome["failure"] == {
@@ -255,7 +244,7 @@ def test_any_number_of_blocking_tools_run_in_parallel(kind: str):
     adapted = as_tool(meet if kind == "own" else StructuredTool.from_function(meet))
 
     async def all_at_once() -> list[Any]:
-        return await asyncio.gather(*(adapted.arun({"text": str(n)}, {}) for n in range(40)))
+        return await asyncio.gather(*(adrive(adapted.use({"text": str(n)}, {})) for n in range(40)))
 
     assert asyncio.run(all_at_once()) == [str(n) for n in range(40)]
 
@@ -295,7 +284,7 @@ async def nests_async(text: str) -> list[str]:
 @pytest.mark.parametrize("source", [nests, nests_async, nests.to_langchain()], ids=["sync", "async", "langchain"])
 def test_a_tool_is_a_run_of_its_own_and_what_it_calls_are_its_children(source: Any, mode: Mode):
     listener = Listener()
-    assert mode(as_tool(source), {"text": "x"}, {"callbacks": [listener]}) == ["x"]
+    assert mode(as_tool(source).use({"text": "x"}, {"callbacks": [listener]})) == ["x"]
     name = as_tool(source).name
     assert listener.received == [("tool", name, {"text": "x"}), ("chain", "x"), ("end", ["x"])]
     assert listener.parents["chain"] == listener.parents["tool"]
@@ -311,13 +300,13 @@ def test_an_interrupt_of_langgraph_passes_through_and_is_answered(source: str):
         """Ask a human."""
         return f"human says {interrupt(question)}"
 
-    guarded = GuardedTool(as_tool(ask if source == "own" else StructuredTool.from_function(ask)))
+    adapted = as_tool(ask if source == "own" else StructuredTool.from_function(ask))
 
     def node(state: State, config: RunnableConfig) -> State:
-        return {"answer": guarded.run({"question": "ok?"}, config)}
+        return {"answer": drive(use(adapted, {"question": "ok?"}, config))}
 
     async def anode(state: State, config: RunnableConfig) -> State:
-        return {"answer": await guarded.arun({"question": "ok?"}, config)}
+        return {"answer": await adrive(use(adapted, {"question": "ok?"}, config))}
 
     config: RunnableConfig = {"configurable": {"thread_id": "1"}}
     sync_app, async_app = _graph(node), _graph(anode)

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.agent import Agent
-from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
+from crewgraph.compiler.agent.binding import AgentBinding, adapted_tools
 from crewgraph.core.messages import Message
 from crewgraph.core.operations import Program, adrive, drive, user_call
 from crewgraph.definitions.task.conversion import convert_to_model
@@ -187,7 +187,7 @@ class CrewAgentExecutor(BaseModel):
             agent=agent,
             slug=slug(agent.role, taken={"inputs"}),
             given_tools=tools,
-            tools=guarded_tools(tools, {}, where),
+            tools=adapted_tools(tools, {}, where),
         )
 
     def _texts(self, inputs: Mapping[str, Any]) -> dict[str, str]:

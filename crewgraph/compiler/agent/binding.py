@@ -11,7 +11,6 @@ from crewgraph.compiler.agent.memory_calls import Memories
 from crewgraph.compiler.agent.models import ModelCache
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.core.current import CURRENT, RunResources
-from crewgraph.core.journal import JournalError
 from crewgraph.core.operations import Program, blocking
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -23,12 +22,7 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.i18n import Book
 from crewgraph.scoped import scoped
 from crewgraph.text import slug
-from crewgraph.tools.adapt import as_tool
-from crewgraph.tools.injected import InjectionFailed
-from crewgraph.tools.use import GuardedTool
-
-_PASSING = (InjectionFailed, JournalError)
-"""What ends the task where a tool raises it: no model can do anything about it."""
+from crewgraph.tools.adapt import AdaptedTool, as_tool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +36,7 @@ class AgentBinding:
     slug: str
     """The name of its node and channel."""
 
-    tools: Mapping[str, GuardedTool]
+    tools: Mapping[str, AdaptedTool]
     """The tools by the names models use."""
 
     given_tools: Sequence[object]
@@ -79,7 +73,7 @@ def bind_agent(agent: BaseAgentDefinition) -> AgentBinding:
         agent=agent,
         slug=slug(agent.written("role"), taken={INPUTS}),
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, None)], {}, agent.called),
+        tools=adapted_tools([*user_tools, *capability_tools(agent, user_tools, None)], {}, agent.called),
     )
 
 
@@ -139,18 +133,18 @@ def capability_tools(
     return tools
 
 
-def guarded_tools(sources: Sequence[object], adapted: dict[int, GuardedTool], where: str) -> dict[str, GuardedTool]:
-    """Wrap tools and index them by name, numbering duplicates; each tool is adapted once, as that is slow.
+def adapted_tools(sources: Sequence[object], adapted: dict[int, AdaptedTool], where: str) -> dict[str, AdaptedTool]:
+    """Adapt tools and index them by name, numbering duplicates; each tool is adapted once, as that is slow.
 
     Args:
         sources: the tools.
         adapted: the tools adapted so far, by their ids; new ones are added.
         where: whose tools these are, for messages.
     """
-    tools: dict[str, GuardedTool] = {}
+    tools: dict[str, AdaptedTool] = {}
     for source in sources:
         if id(source) not in adapted:
-            adapted[id(source)] = GuardedTool(as_tool(source), passing=_PASSING)
+            adapted[id(source)] = as_tool(source)
         tool = adapted[id(source)]
         if tools.get(tool.name, tool) is not tool:
             tool = _numbered_tool(tool, tools, where)
@@ -158,15 +152,15 @@ def guarded_tools(sources: Sequence[object], adapted: dict[int, GuardedTool], wh
     return tools
 
 
-def _numbered_tool(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -> GuardedTool:
+def _numbered_tool(tool: AdaptedTool, tools: Mapping[str, AdaptedTool], where: str) -> AdaptedTool:
     """Give a tool a numbered name, as another one has the same name."""
     name = next(name for n in count(2) if (name := f"{tool.name}_{n}") not in tools)
     warnings.warn(
-        f"{where} has two tools that a model would call `{tool.name}`; `{tool.tool.title}` is offered as `{name}`. "
+        f"{where} has two tools that a model would call `{tool.name}`; `{tool.title}` is offered as `{name}`. "
         "Rename one of them, so that the model knows which is which.",
         stacklevel=user_stacklevel(),
     )
-    return GuardedTool(tool.tool.named(name), passing=_PASSING)
+    return tool.named(name)
 
 
 def may_have_executor(agent: BaseAgentDefinition) -> bool:
@@ -191,7 +185,7 @@ def check_external_resources(bindings: Sequence[AgentBinding], opened: RunResour
         RemoteAgentError: a remote agent cannot be reached.
         ToolFailed: code cannot be run here.
     """
-    sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
+    sources = [tool.source for binding in bindings for tool in binding.tools.values()]
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
     coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]

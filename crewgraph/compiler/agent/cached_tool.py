@@ -1,4 +1,4 @@
-"""Tools with cached results."""
+"""Cached results of tools."""
 
 from collections.abc import Callable
 from contextvars import Context
@@ -12,96 +12,72 @@ from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.current import is_traced
 from crewgraph.core.digests import encoded
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.operations import Do, Program, adrive, drive, user_call
+from crewgraph.core.operations import Program, user_call
 from crewgraph.core.outages import is_outage
 from crewgraph.core.plain import plain
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
-from crewgraph.tools.adapt import AdaptedTool, atraced, is_command, traced
+from crewgraph.tools.adapt import AdaptedTool, is_command, traced
 from crewgraph.tools.cache import CacheHandler
-from crewgraph.tools.use import GuardedTool, Outcome
+from crewgraph.tools.use import Outcome, use
 from crewgraph.tracebacks import raised_by_signal
 
 _log = redacted_logger("crewgraph.tools")
 
 
-def with_cache(tool: GuardedTool, agent: BaseAgentDefinition, crew: CrewDefinition | None) -> GuardedTool:
-    """Add a cache to a tool that asks for one, or to any where the program asks: by `cache=True` or a `cache_handler`.
+def cache_of(tool: AdaptedTool, agent: BaseAgentDefinition, crew: CrewDefinition | None) -> Any:
+    """Return the cache of a tool that asks for one, or of any where the program asks: by `cache=True` or a `cache_handler`.
 
-    There is none for tools whose calls people approve or that must not be repeated, nor with `cache=False`.
+    It reads and adds results, like `CacheHandler`. There is none for tools whose calls people approve or that must not be
+    repeated, nor with `cache=False`.
     """
-    adapted = tool.tool
-    if adapted.once or adapted.reads_state or adapted.require_approval:
-        return tool
+    if tool.once or tool.reads_state or tool.require_approval:
+        return None
     if not agent.cache or (crew is not None and not crew.cache):
-        return tool
+        return None
     handler = configured_cache_handler(agent, crew)
     if handler is not None:
-        return CachedTool(tool, handler)
-    is_asked_for = (
-        adapted.asks_for_cache or agent.is_written("cache") or (crew is not None and crew.is_written("cache"))
-    )
-    return CachedTool(tool, _BuiltinCache(crew or agent, adapted)) if is_asked_for else tool
+        return handler
+    is_asked_for = tool.asks_for_cache or agent.is_written("cache") or (crew is not None and crew.is_written("cache"))
+    return _BuiltinCache(crew or agent, tool) if is_asked_for else None
 
 
-class CachedTool(GuardedTool):
-    """A tool whose results are cached.
+def use_cached(tool: AdaptedTool, cache: Any, args: PlainDict, config: RunnableConfig) -> Program[Outcome]:
+    """Return the cached result of a call, or call the tool."""
+    key = encoded(args).decode("utf-8", "surrogatepass")
+    found = yield from _of_cache(tool, cache, "read", cache.read, tool.name, key)
+    if found is not None:
+        if is_traced(config):
+            yield from _cached_use(tool.spec, args, config, found)
+        return Outcome(ok=True, result=found, from_cache=True)
+    outcome = yield from use(tool, args, config)
+    if outcome["ok"] and (yield from _is_cacheable(tool, cache, args, outcome["result"])):
+        yield from _of_cache(tool, cache, "add", cache.add, tool.name, key, outcome["result"])
+    return outcome
 
-    Args:
-        tool: the tool to call on a cache miss.
-        handler: reads and adds results, like `CacheHandler`.
-    """
 
-    def __init__(self, tool: GuardedTool, handler: Any) -> None:
-        super().__init__(tool.tool, passing=tool.passing)
-        self._handler = handler
-        self._in_memory = isinstance(handler, _BuiltinCache) or type(handler) is CacheHandler
+def _is_cacheable(tool: AdaptedTool, cache: Any, args: PlainDict, result: Any) -> Program[bool]:
+    predicate = tool.cache_function
+    if result is None or is_command(result):  # `read` returns None for a miss
+        return False
+    return predicate is None or bool((yield from _of_cache(tool, cache, "cache_function", predicate, args, result)))
 
-    def run(self, args: PlainDict, config: RunnableConfig) -> Outcome:
-        """Return the cached result, or call the tool."""
-        return drive(self._run_cached(args, config))
 
-    async def arun(self, args: PlainDict, config: RunnableConfig) -> Outcome:
-        """Async version of `run`."""
-        return await adrive(self._run_cached(args, config))
-
-    def _lookup(self, key: str) -> Program[Outcome | None]:
-        result = yield from self._call_handler("read", self._handler.read, self.name, key)
-        return None if result is None else Outcome(ok=True, result=result, from_cache=True)
-
-    def _run_cached(self, args: PlainDict, config: RunnableConfig) -> Program[Outcome]:
-        key = encoded(args).decode("utf-8", "surrogatepass")
-        cached = yield from self._lookup(key)
-        if cached is not None:
-            if is_traced(config):
-                yield _cached_use(self.spec, args, config, cached["result"])
-            return cached
-        outcome: Outcome = yield Do(super().run, super().arun, args, config)
-        if outcome["ok"] and (yield from self._is_cacheable(args, outcome["result"])):
-            yield from self._call_handler("add", self._handler.add, self.name, key, outcome["result"])
-        return outcome
-
-    def _is_cacheable(self, args: PlainDict, result: Any) -> Program[bool]:
-        predicate = self.tool.cache_function
-        if result is None or is_command(result):  # `read` returns None for a miss
-            return False
-        return predicate is None or bool((yield from self._call_handler("cache_function", predicate, args, result)))
-
-    def _call_handler(self, operation: str, function: Callable[..., Any], *args: Any) -> Program[object]:
-        """Call a function of the cache; None if it is down, or if the tool has run: its result must not be lost."""
-        try:
-            if self._in_memory and operation != "cache_function":
-                return plain(function(*args))
-            return plain((yield user_call(function, *args)))
-        except Exception as error:  # logged, and the tool is called without a cache
-            if is_control_flow(error) or raised_by_signal(error) or (operation == "read" and not is_outage(error)):
-                raise
-            _log.warning(
-                "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error
-            )
-            return None
+def _of_cache(
+    tool: AdaptedTool, cache: Any, operation: str, function: Callable[..., Any], *args: Any
+) -> Program[object]:
+    """Call a function of the cache; None if it is down, or if the tool has run: its result must not be lost."""
+    try:
+        if operation != "cache_function" and (isinstance(cache, _BuiltinCache) or type(cache) is CacheHandler):
+            return plain(function(*args))  # in memory
+        return plain((yield user_call(function, *args)))
+    except Exception as error:  # logged, and the tool is called without a cache
+        if is_control_flow(error) or raised_by_signal(error) or (operation == "read" and not is_outage(error)):
+            raise
+        _log.warning("the tool `%s` is called without a cache: `%s` failed", tool.title, operation, exc_info=error)
+        return None
 
 
 class _BuiltinCache:
@@ -128,8 +104,8 @@ class _BuiltinCache:
         return builtin_cache_handler(self._owner, across_runs=across_runs) or self._of_this_run
 
 
-def _cached_use(spec: ToolSpec, args: PlainDict, config: RunnableConfig, result: object) -> Do:
-    """A run in the trace for a call that the cache answers, like that of the tool, with `cached` in tags and metadata."""
+def _cached_use(spec: ToolSpec, args: PlainDict, config: RunnableConfig, result: object) -> Program[object]:
+    """Show a run in the trace for a call that the cache answers, like that of the tool, with `cached` in tags and metadata."""
     cached: RunnableConfig = {
         **config,
         "tags": [*(config.get("tags") or ()), "cached"],
@@ -139,4 +115,4 @@ def _cached_use(spec: ToolSpec, args: PlainDict, config: RunnableConfig, result:
     async def answered(_: Context) -> object:
         return result
 
-    return Do(lambda: traced(spec, args, cached, lambda _: result), lambda: atraced(spec, args, cached, answered))
+    return traced(spec, args, cached, lambda _: result, answered)

@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, NotRequired, Self, TypedDict, cast
 
 from langchain_core.runnables import RunnableConfig
 
+from crewgraph.compiler.agent.cached_tool import use_cached
 from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome, command_outcome
 from crewgraph.core.current import is_replayed, is_traced
 from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.limits import run_meter
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.operations import Do, Program, adrive, drive
+from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -32,7 +32,7 @@ from crewgraph.hooks.registry import dispatching, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
-from crewgraph.tools.adapt import NO_COMMANDS, identified, is_command, with_call
+from crewgraph.tools.adapt import NO_COMMANDS, AdaptedTool, identified, is_command, with_call
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.failure import (
@@ -41,13 +41,12 @@ from crewgraph.tools.failure import (
     ToolFailurePolicy,
     ToolFailureReason,
     ToolFailureRecord,
-    emit_failure,
     record_of,
     resolve_tool_failure_policy,
 )
 from crewgraph.tools.results import observation
-from crewgraph.tools.use import GuardedTool
 from crewgraph.tools.use import Outcome as Done
+from crewgraph.tools.use import prepare, use
 
 
 @dataclass(frozen=True)
@@ -78,9 +77,20 @@ class FailingTool:
 
     def report(self, args: PlainDict | str, failure: dict[str, object]) -> None:
         """Emit the event of the failure, unless it is ignored."""
-        record = self.record(args, failure)
-        if record is not None:
-            emit_failure(record, self.policy, self.tool, self.agent, self.task)
+        record, event = self.record(args, failure), late.ToolFailureDetectedEvent
+        if record is not None and crewai_event_bus.wants(event):
+            detected = event(
+                tool_name=record.tool_name,
+                tool_args={} if record.tool_args is None else record.tool_args,
+                tool_class=None if self.tool is None else type(self.tool).__name__,
+                agent=self.agent,
+                agent_key=self.agent.key,
+                from_agent=self.agent,
+                from_task=self.task,
+                failure=record.failure,
+                policy=self.policy,
+            )
+            crewai_event_bus.emit(self.agent, detected)
 
     def raise_if_fatal(self, args: PlainDict | str, failure: dict[str, object]) -> None:
         """End the task if the policy is to raise.
@@ -111,10 +121,13 @@ class HookedToolUse(TypedDict):
 class EventTool:
     """A tool used by an agent, for a task or for messages; emits events for its calls."""
 
-    tool: GuardedTool
+    tool: AdaptedTool
     agent: BaseAgentDefinition
     task: TaskDefinition | None
     crew: CrewDefinition | None = field(default=None, kw_only=True)
+    cache: Any = field(default=None, kw_only=True)
+    """Reads and adds its results; None without a cache."""
+
     checked: CheckedArguments | None = field(default=None, kw_only=True)
     """The arguments of the call, if the hooks before it have run already: before a person was asked."""
 
@@ -131,18 +144,13 @@ class EventTool:
         return self.tool.once
 
     @property
-    def reads_state(self) -> bool:
-        """Whether it reads the agent's state, a store or the run's context."""
-        return self.tool.tool.reads_state
-
-    @property
     def require_approval(self) -> bool | Callable[..., object]:
         """Whether calls need a person's approval, or a function that decides by the arguments."""
-        return self.tool.tool.require_approval
+        return self.tool.require_approval
 
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""
-        args = self.tool.prepare(raw_args)
+        args = prepare(self.tool, raw_args)
         if isinstance(args, Refusal) and self.is_hooked:
             parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
             fields = cast("PlainDict", parsed) if isinstance(parsed, dict) else None
@@ -151,12 +159,8 @@ class EventTool:
 
     def resolved(self, args: PlainDict) -> PlainDict:
         """Return arguments as the tool gets them: validated, with defaults, by its own names; invalid ones unchanged."""
-        prepared = self.tool.prepare(args)
-        return args if isinstance(prepared, Refusal) else self.tool.tool.resolved(prepared)
-
-    def as_written(self, arguments: PlainDict) -> PlainDict:
-        """Return arguments by the names that models write."""
-        return self.tool.tool.as_written(arguments)
+        prepared = prepare(self.tool, args)
+        return args if isinstance(prepared, Refusal) else self.tool.resolved(prepared)
 
     def check(self, args: PlainDict) -> Program[CheckedArguments]:
         """Run the hooks before a call; return the arguments that the tool is to get."""
@@ -172,20 +176,11 @@ class EventTool:
         """Return the same, with defaults written out where they are made anew for each call."""
         if "blocked" in checked or "refused" in checked:
             return checked
-        for given in (checked["given"], {**self.as_written(checked["args"]), **checked["given"]}):
+        for given in (checked["given"], {**self.tool.as_written(checked["args"]), **checked["given"]}):
             if self.resolved(given) == checked["args"]:
                 return {**checked, "given": given}
         text = f"`{self.name}` was not used: its arguments are others each time they are validated, so nobody can approve them."
         return {**checked, "refused": text}
-
-    @property
-    def name_at_server(self) -> str | None:
-        """The name that the MCP server of the tool gives it; None for other tools."""
-        return getattr(self.tool.tool.source, "original_tool_name", None)
-
-    def count_uses(self, uses: int) -> None:
-        """Count at least so many uses, also those that a resumed run does not repeat."""
-        self.tool.tool.count_uses(uses)
 
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool with these arguments."""
@@ -193,18 +188,19 @@ class EventTool:
         return ToolCallEffect(tool=self, args=args, approved=approved)
 
     def run(self, args: PlainDict, config: RunnableConfig) -> ToolOutcome:
-        return drive(self._use(args, config, drive))
+        return drive(self._use(args, config))
 
     async def arun(self, args: PlainDict, config: RunnableConfig) -> ToolOutcome:
-        return await adrive(self._use(args, config, adrive))
+        return await adrive(self._use(args, config))
 
-    def _use(
-        self, args: PlainDict, config: RunnableConfig, driver: Callable[[Program[object]], object]
-    ) -> Program[ToolOutcome]:
+    def _result(self, args: PlainDict, config: RunnableConfig) -> Program[Done]:
+        return use(self.tool, args, config) if self.cache is None else use_cached(self.tool, self.cache, args, config)
+
+    def _use(self, args: PlainDict, config: RunnableConfig) -> Program[ToolOutcome]:
         config = identified(config) if is_traced(config) else config
         if not self.is_hooked and self.checked is None:
             started = self.report_start(args)
-            result: Done = yield Do(self.tool.run, self.tool.arun, args, config)
+            result = yield from self._result(args, config)
             return self.raise_if_fatal(args, self.report_end(args, started, result))
         checked = self.checked or self.revalidate(args, (yield from self.run_before_hooks(self.resolved(args))))
         args = checked["given"]
@@ -212,8 +208,8 @@ class EventTool:
         with self.reporting_denial(args):
             if (blocked := self.blocked_result(checked)) is None:
                 if is_traced(config):
-                    config = with_call(config, shown=partial(traced.shown, driver))
-                result = yield Do(self.tool.run, self.tool.arun, args, config)
+                    config = with_call(config, shown=traced.shown)
+                result = yield from self._result(args, config)
             else:
                 result = blocked
             outcome = traced.outcome
@@ -257,20 +253,20 @@ class EventTool:
         return changed
 
     def _context(self, args: PlainDict, result: str | None = None, raw: object = None) -> ToolCallHookContext:
-        source = self.tool.tool.source
+        source = self.tool.source
         tool = source.to_structured_tool() if isinstance(source, BaseTool) else source
         return ToolCallHookContext(self.name, deepcopy(args), tool, self.agent, self.task, self.crew, result, raw)
 
     def revalidate(self, args: PlainDict, use: HookedToolUse) -> CheckedArguments:
         """Validate the arguments of a call as the hooks left them."""
         if use["args"] != self.resolved(args):
-            args = self.tool.tool.giving(use["args"], args)
+            args = self.tool.giving(use["args"], args)
         if "blocked" in use:
             return {**use, "given": args}
-        prepared = self.tool.prepare(args)
+        prepared = prepare(self.tool, args)
         if isinstance(prepared, Refusal):
             return {**use, "given": args, "refused": prepared.text}
-        return {"args": self.tool.tool.resolved(prepared), "given": prepared}
+        return {"args": self.tool.resolved(prepared), "given": prepared}
 
     def blocked_result(self, use: CheckedArguments) -> Done | None:
         """Return the result of a call that was blocked or refused; None if the call is to be made."""
@@ -287,7 +283,7 @@ class EventTool:
         Raises:
             ToolFailed: it is to steer a graph around the crew, and there is none.
         """
-        if self.tool.tool.steers and (run := run_meter()).node is None and not run.keys:
+        if self.tool.steers and (run := run_meter()).node is None and not run.keys:
             raise ToolFailed(
                 f"the tool `{self.name}` returns a LangGraph `Command` by its annotation, and there is no graph around the "
                 f"run that it could steer: it was not called. {NO_COMMANDS}"
@@ -299,12 +295,12 @@ class EventTool:
     def outcome_of(self, result: Done) -> ToolOutcome:
         """Convert a result to an outcome for the loop."""
         if is_command(result["result"]):
-            return command_outcome(self.tool.tool.title, result["result"])
-        text, shown = self.tool.tool.shown(result["result"]) if result["ok"] else (observation(result["result"]), [])
+            return command_outcome(self.tool.title, result["result"])
+        text, shown = self.tool.shown(result["result"]) if result["ok"] else (observation(result["result"]), [])
         outcome = ToolOutcome(
             text=text,
             failed=not result["ok"],
-            final=(result["ok"] or result.get("blocked", False)) and self.tool.tool.result_as_answer,
+            final=(result["ok"] or result.get("blocked", False)) and self.tool.result_as_answer,
         )
         if result.get("blocked"):
             outcome["blocked"] = True
@@ -365,13 +361,13 @@ class EventTool:
     @property
     def failing_tool(self) -> FailingTool:
         """The handling of its failures."""
-        return FailingTool(self.tool.tool.source, self.name, self.agent, self.task, self.crew)
+        return FailingTool(self.tool.source, self.name, self.agent, self.task, self.crew)
 
     def _event_fields(self, args: PlainDict) -> dict[str, Any]:
         return {
             "tool_name": self.name,
             "tool_args": args,
-            "tool_class": type(self.tool.tool.source).__name__,
+            "tool_class": type(self.tool.source).__name__,
             "agent": self.agent,
             "agent_key": self.agent.key,
             "from_agent": self.agent,
@@ -388,11 +384,8 @@ class TracedResult:
     outcome: ToolOutcome | None = None
     """The outcome as the hooks left it; None if the call is not traced, or failed."""
 
-    def shown(self, driver: Callable[[Program[object]], object], raw: object) -> object:
-        """Run the hooks after the call; return what the trace shows, in async runs a coroutine of it."""
-        return driver(self._shown(raw))
-
-    def _shown(self, raw: object) -> Program[object]:
+    def shown(self, raw: object) -> Program[object]:
+        """Run the hooks after the call; return what the trace shows."""
         before = self.tool.outcome_of(Done(ok=True, result=raw))
         self.outcome = yield from self.tool.run_after_hooks(self.args, before, raw)
         return raw if self.outcome is before else self.outcome["text"]

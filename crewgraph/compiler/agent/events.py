@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import EffectFailed
-from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.task.guardrail import model_guardrail
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.events import late
-from crewgraph.events.base import BaseEvent
+from crewgraph.events.base import BaseEvent, WorkEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
@@ -22,7 +21,6 @@ from crewgraph.tools.failure import ToolExecutionFailedError, ToolFailure, ToolF
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.output import LiteAgentOutput
-    from crewgraph.events.knowledge import KnowledgeEventBase
 
 
 _log = redacted_logger("crewgraph")
@@ -72,7 +70,7 @@ class AgentReport:
 
     def planning(self, attempt: int) -> None:
         """The agent starts to plan."""
-        self._emit(late.AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
+        self._emit(late.AgentReasoningStartedEvent, attempt=attempt)
 
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
         """The agent has made a plan."""
@@ -80,33 +78,19 @@ class AgentReport:
             message = "%s: its plan is not ready, and no attempts are left; the agent starts with the plan as it is"
             _log.warning(message, self.where)
 
-        self._emit(
-            late.AgentReasoningCompletedEvent,
-            attempt=attempt,
-            plan=plan,
-            ready=ready,
-            from_task=self._task,
-            from_agent=self._agent,
-        )
+        self._emit(late.AgentReasoningCompletedEvent, attempt=attempt, plan=plan, ready=ready)
 
     def planning_failed(self, attempt: int, error: str) -> None:
         """Planning failed; the agent starts without a plan, or with the previous one."""
         _log.warning("%s: planning failed, the agent starts without a new plan: %s", self.where, error)
 
-        self._emit(
-            late.AgentReasoningFailedEvent,
-            attempt=attempt,
-            error=error,
-            from_task=self._task,
-            from_agent=self._agent,
-        )
+        self._emit(late.AgentReasoningFailedEvent, attempt=attempt, error=error)
 
-    def of_plan(self, event: type[BaseEvent], fields: PlainDict) -> None:
-        """A step of a plan begins, ends or is judged, or the plan changes."""
+    def of_agent(self, event: type[BaseEvent], fields: PlainDict) -> None:
+        """Emit an event of the agent's plan or knowledge, whose source is the agent."""
         if crewai_event_bus.wants(event) and not is_replayed():
-            crewai_event_bus.emit_new(
-                self._agent, event, {"from_task": self._task, "from_agent": self._agent, **fields}
-            )
+            work = {"from_task": self._task, "from_agent": self._agent}
+            crewai_event_bus.emit_new(self._agent, event, {**work, **fields})
 
     def condensing(self) -> None:
         """The conversation is too long and is about to be condensed."""
@@ -120,7 +104,7 @@ class AgentReport:
     def _condensation_fields(self) -> dict[str, object]:
         llm = self._agent.llm
         name = llm if isinstance(llm, str) else getattr(llm, "model", None)
-        return {"from_task": self._task, "from_agent": self._agent, "model": name if isinstance(name, str) else None}
+        return {"model": name if isinstance(name, str) else None}
 
     def condensed(self, error: str) -> None:
         """The conversation was too long and was condensed."""
@@ -146,8 +130,6 @@ class AgentReport:
             "tool_args": args,
             "agent": self._agent,
             "agent_key": self._agent.key,
-            "from_agent": self._agent,
-            "from_task": self._task,
         }
         failure = outcome.get("failure")
         if failure is not None:
@@ -174,24 +156,15 @@ class AgentReport:
             "tool_name": question.get("tool"),
             "tool_args": question.get("args"),
             "output": question.get("answer"),
-            "from_task": self._task,
-            "from_agent": self._agent,
         }
 
     def judging(self, guardrail: object, retries: int) -> None:
         """A guardrail starts to judge."""
         self._guardrail_fields = _kind_and_name(guardrail)
 
-        self._emit(
-            late.LLMGuardrailStartedEvent,
-            guardrail=guardrail,
-            **self._guardrail_fields,
-            retry_count=retries,
-            from_task=self._task,
-            from_agent=self._agent,
-        )
+        self._emit(late.LLMGuardrailStartedEvent, guardrail=guardrail, **self._guardrail_fields, retry_count=retries)
 
-    def judged(self, verdict: dict[str, object], retries: int) -> None:
+    def judged(self, verdict: PlainDict, retries: int) -> None:
         """A guardrail has judged."""
         self._emit(
             late.LLMGuardrailCompletedEvent,
@@ -200,27 +173,21 @@ class AgentReport:
             result=verdict.get("text") or verdict.get("output"),
             error=verdict["error"],
             retry_count=retries,
-            from_task=self._task,
-            from_agent=self._agent,
         )
 
     def guardrail_failed(self, error: str, retries: int) -> None:
         """A guardrail could not judge."""
-        self._emit(
-            late.LLMGuardrailFailedEvent,
-            **self._guardrail_fields,
-            error=error,
-            retry_count=retries,
-            from_task=self._task,
-            from_agent=self._agent,
-        )
+        self._emit(late.LLMGuardrailFailedEvent, **self._guardrail_fields, error=error, retry_count=retries)
 
     def _emit(self, event: type[BaseEvent], **fields: object) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
             from crewgraph.events.agent import AgentEvent
 
-            of_agent = self._task is None or issubclass(loaded(event), AgentEvent)
+            kind = loaded(event)
+            if issubclass(kind, WorkEvent):
+                fields |= {"from_task": self._task, "from_agent": self._agent}
+            of_agent = self._task is None or issubclass(kind, AgentEvent)
             crewai_event_bus.emit_new(self._agent if of_agent else self._task, event, fields)
 
 
@@ -264,55 +231,3 @@ class KickoffReport(AgentReport):
         cause = self._located(failure)
         error = f"{self.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._emit(late.LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)
-
-
-class KnowledgeReport:
-    """Emits the events of one knowledge query, and stores its results on the agent.
-
-    Args:
-        agent: the agent.
-        task: the task; None for a kickoff with messages.
-        where: the name of the work in messages.
-    """
-
-    def __init__(self, agent: BaseAgentDefinition, task: TaskDefinition | None, where: str) -> None:
-        self._agent, self._task, self._where = agent, task, where
-
-    def begin(self, task_prompt: str) -> None:
-        """The retrieval starts, with the writing of its query."""
-        self._emit(late.KnowledgeRetrievalStartedEvent)
-        self._emit(late.KnowledgeQueryStartedEvent, task_prompt=task_prompt)
-
-    def query_written(self, query: str) -> None:
-        """The query is written."""
-        self._emit(late.KnowledgeQueryCompletedEvent, query=query)
-
-    def query_failed(self, error: str) -> None:
-        """No query could be written; the task's own text is used."""
-        _log.warning(
-            "%s: no query could be written, its knowledge is searched for the text of the task: %s", self._where, error
-        )
-
-        self._emit(late.KnowledgeQueryFailedEvent, error=error)
-
-    def search_failed(self, query: str, error: str) -> None:
-        """Knowledge could not be searched; the work continues without it."""
-        _log.warning("%s: its knowledge could not be searched, it continues without: %s", self._where, error)
-
-        self._emit(late.KnowledgeSearchQueryFailedEvent, query=query, error=error)
-
-    def retrieved(self, query: str, from_agent: str, from_crew: str) -> None:
-        """The search is done, in the agent's knowledge and in the crew's."""
-        if isinstance(self._agent, AgentDefinition):
-            self._agent.knowledge_search_query = query
-            self._agent.agent_knowledge_context, self._agent.crew_knowledge_context = (
-                from_agent or None,
-                from_crew or None,
-            )
-        retrieved = "\n\n".join(filter(None, (from_agent, from_crew)))
-
-        self._emit(late.KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=retrieved)
-
-    def _emit(self, event: "type[KnowledgeEventBase]", **fields: Any) -> None:
-        if crewai_event_bus.wants(event) and not is_replayed():
-            crewai_event_bus.emit(self._agent, event(from_task=self._task, from_agent=self._agent, **fields))

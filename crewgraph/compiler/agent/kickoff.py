@@ -17,7 +17,7 @@ from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
+from crewgraph.compiler.task.guardrails import Guards, apply_guardrails, judging
 from crewgraph.compiler.task.structure import convert_text
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.files import files_in
@@ -31,7 +31,6 @@ from crewgraph.llm.structure import read_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainMapping
-from crewgraph.text import shorten
 
 _RECALLED = 20
 """How many records of a unified memory go into the prompt."""
@@ -65,6 +64,7 @@ class _AgentKickoff:
             guardrails=[] if guardrail is None else [guardrail],
             retries=max(agent.guardrail_max_retries, 0) if isinstance(agent, AgentDefinition) else 0,
             where=self.binding.where,
+            report=self.report,
             structure=self.structure,
             takes_models=True,
         )
@@ -75,9 +75,9 @@ class _AgentKickoff:
             yield Notify(partial(self.report.begin, self.messages))
             output, problem = yield from self.answer()
             if self.guards.guardrails:
-                output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
+                output, problem = yield from apply_guardrails(self.guards, output, problem, self)
             elif problem is not None:
-                output, problem = yield from self.demand_structure(output)
+                output, problem = yield from self.to_output(output.raw, demand=True)
             if problem is not None:
                 yield Notify(partial(self.report.unstructured, problem))
             yield from self.remember(output)
@@ -147,30 +147,15 @@ class _AgentKickoff:
         answer = yield from self.runner.run_with_timeout(partial(self.runner.reply, self.dialogue), messages)
         return (yield from self._record_answer(answer))
 
-    def judge(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Verdict]:
-        """Return a model's verdict (the guardrail's own, else the agent's), with the conversation as context."""
-        model = self.runner.model if guardrail.llm is None else self.runner.model_for(guardrail.llm)
+    def judge(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Scope:
+        """Return the effect of a model's verdict, with the conversation as context."""
         transcript = "\n\n".join(reply_text(message["content"]) for message in self.messages)
-        question = last_question(self.messages)
-        return (
-            yield Scope(
-                name=f"Guardrail: {shorten(guardrail.description, 60)}",
-                body=lambda: judge_output(guardrail, output.raw, question, transcript, model, self.book, self.usage),
-            )
-        )
-
-    def replace_text(self, output: LiteAgentOutput, text: str) -> Body[_Output]:
-        """Return the output with the guardrail's text in place of its own."""
-        return self.to_output(text)
+        return judging(guardrail, output.raw, last_question(self.messages), transcript, self.runner)
 
     def replace_structure(self, output: LiteAgentOutput, instance: BaseModel) -> LiteAgentOutput:
         """Return the output with the guardrail's structure in place of its own."""
         output.pydantic = instance
         return output
-
-    def demand_structure(self, output: LiteAgentOutput) -> Body[_Output]:
-        """Have the text converted by a model; return why that failed, too."""
-        return self.to_output(output.raw, demand=True)
 
     def _record_answer(self, answer: str) -> Body[_Output]:
         assert self.dialogue is not None
@@ -187,7 +172,7 @@ class _AgentKickoff:
         """
         instance, problem = None, None
         if self.structure is not None and demand:
-            instance, problem = yield from convert_text(text, self.structure, self.runner, self.book, self.usage)
+            instance, problem = yield from convert_text(text, self.structure, self.runner)
         elif self.structure is not None:
             instance, problem = read_structure(text, self.structure)
         plan_outcome = self.runner.plan_outcome

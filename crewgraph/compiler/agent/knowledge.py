@@ -3,29 +3,30 @@
 The agent's model writes the query; the results go into the prompt.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 from crewgraph.compiler.agent.binding import AgentBinding, has_knowledge
-from crewgraph.compiler.agent.events import KnowledgeReport
 from crewgraph.compiler.agent.protocol import reply_text
+from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.compiler.surroundings import AROUND, LoadedOnce
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify
 from crewgraph.core.messages import Reply
 from crewgraph.core.operations import Program, blocking
 from crewgraph.core.outages import may_carry_on
-from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.events import late
+from crewgraph.events.base import BaseEvent
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
-from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.i18n import Book
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
+
+_log = redacted_logger("crewgraph")
 
 
 def knowledge_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> tuple[object, object]:
@@ -47,7 +48,7 @@ def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgentDef
     for binding in bindings:
         working[id(binding.agent), id(binding.crew)] = binding.agent, binding.crew
         for tool in binding.tools.values():
-            if isinstance(source := tool.tool.source, CoworkerTool):
+            if isinstance(source := tool.source, CoworkerTool):
                 working |= {(id(agent), id(binding.crew)): (agent, binding.crew) for agent in source.agents}
     return list(working.values())
 
@@ -80,43 +81,22 @@ def load_knowledge(bindings: Iterable[AgentBinding]) -> Program[None]:
         yield blocking(load)
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnowledgeQuery:
-    """The parameters of a knowledge query."""
-
-    agent: BaseAgentDefinition
-    crew: CrewDefinition | None
-    text: str
-    """The task or question."""
-
-    expected: str
-    """The expected output."""
-
-    context: str
-    """The outputs of other tasks."""
-
-    model: Callable[[], Model] | None
-    """Returns the model that writes the query; None where the agent has no model."""
-
-    book: Book
-    usage: UsageLedger
-    report: KnowledgeReport
-
-    @property
-    def task_prompt(self) -> str:
-        """The text that a query is written for."""
-        return "\n\n".join(filter(None, (self.text, self.expected, self.context)))
-
-
-def query_knowledge(lookup: KnowledgeQuery) -> Body[str]:
+def query_knowledge(runner: AgentRunner, text: str, expected: str, context: str) -> Body[str]:
     """Query the knowledge for a task; return a note for its prompt, empty if nothing was found.
 
     Failures are reported and the work continues without knowledge; only a source that cannot be used ends it.
 
+    Args:
+        runner: the agent.
+        text: the task or question.
+        expected: the expected output.
+        context: the outputs of other tasks.
+
     Raises:
         SourceError: a source cannot be used.
     """
-    agent_knowledge, crew_knowledge = knowledge_of(lookup.agent, lookup.crew)
+    agent = runner.agent
+    agent_knowledge, crew_knowledge = knowledge_of(agent, runner.crew)
     if agent_knowledge is None and crew_knowledge is None:
         return ""
     from crewgraph.knowledge.knowledge import Knowledge
@@ -130,54 +110,69 @@ def query_knowledge(lookup: KnowledgeQuery) -> Body[str]:
                 kind="the knowledge of",
                 about=name,
             )
-    yield Notify(partial(lookup.report.begin, lookup.task_prompt))
-    query = yield from _write_query(lookup)
-    agent_text = yield from _search_knowledge(lookup, agent_knowledge, "agent", query)
+    yield _told(runner, late.KnowledgeRetrievalStartedEvent)
+    query = yield from _write_query(runner, text, "\n\n".join(filter(None, (text, expected, context))))
+    agent_text = yield from _search_knowledge(runner, agent_knowledge, "agent", query)
     crew_text = (
         ""
         if crew_knowledge is agent_knowledge
-        else (yield from _search_knowledge(lookup, crew_knowledge, "crew", query))
+        else (yield from _search_knowledge(runner, crew_knowledge, "crew", query))
     )
-    yield Notify(partial(lookup.report.retrieved, query, agent_text, crew_text))
-    text = "\n\n".join(filter(None, (agent_text, crew_text)))
-    return lookup.book.slice("knowledge", knowledge=text) if text else ""
+    found = "\n\n".join(filter(None, (agent_text, crew_text)))
+    yield Notify(partial(_show_found, agent, query, agent_text, crew_text))
+    yield _told(runner, late.KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=found)
+    return runner.book.slice("knowledge", knowledge=found) if found else ""
 
 
-def _write_query(lookup: KnowledgeQuery) -> Body[str]:
+def _told(runner: AgentRunner, event: type[BaseEvent], **fields: object) -> Notify:
+    return Notify(partial(runner.report.of_agent, event, fields))
+
+
+def _show_found(agent: BaseAgentDefinition, query: str, agent_text: str, crew_text: str) -> None:
+    if isinstance(agent, AgentDefinition):
+        agent.knowledge_search_query = query
+        agent.agent_knowledge_context, agent.crew_knowledge_context = agent_text or None, crew_text or None
+
+
+def _write_query(runner: AgentRunner, text: str, task_prompt: str) -> Body[str]:
     """Let the model write the query; fall back to the task's own text."""
-    if lookup.model is None:
-        return lookup.text
-    book = lookup.book
-    prompt = book.slice("knowledge_search_query", task_prompt=lookup.task_prompt)
+    yield _told(runner, late.KnowledgeQueryStartedEvent, task_prompt=task_prompt)
+    if runner.executor is not None:  # the agent may have no model
+        return text
+    book, model = runner.book, runner.model
     transcript = Transcript(
         [
             {"role": "system", "content": book.slice("knowledge_search_query_system_prompt")},
-            {"role": "user", "content": prompt},
+            {"role": "user", "content": book.slice("knowledge_search_query", task_prompt=task_prompt)},
         ]
     )
-    model = lookup.model()
     try:
         reply: Reply = yield ModelCall(model=model, transcript=transcript)
     except EffectFailed as failure:
         if not may_carry_on(failure):
             raise
-        lookup.usage.failed(failure.spent)
-        yield Notify(partial(lookup.report.query_failed, str(failure)))
-        return lookup.text
-    lookup.usage.answered(model, reply)
-    query = reply_text(reply["content"]).strip()
-    if not query:
-        yield Notify(partial(lookup.report.query_failed, "the model's answer was empty"))
-        return lookup.text
-    yield Notify(partial(lookup.report.query_written, query))
-    return query
+        runner.usage.failed(failure.spent)
+        query, problem = "", str(failure)
+    else:
+        runner.usage.answered(model, reply)
+        query, problem = reply_text(reply["content"]).strip(), "the model's answer was empty"
+    if query:
+        yield _told(runner, late.KnowledgeQueryCompletedEvent, query=query)
+        return query
+    yield _warned(runner, "no query could be written, its knowledge is searched for the text of the task", problem)
+    yield _told(runner, late.KnowledgeQueryFailedEvent, error=problem)
+    return text
 
 
-def _search_knowledge(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> Body[str]:
+def _warned(runner: AgentRunner, what: str, error: str) -> Notify:
+    return Notify(partial(_log.warning, "%s: %s: %s", runner.binding.where, what, error))
+
+
+def _search_knowledge(runner: AgentRunner, knowledge: Any, owner: str, query: str) -> Body[str]:
     """Search one knowledge object."""
     if knowledge is None:
         return ""
-    config = lookup.agent.knowledge_config or KnowledgeConfig()
+    config = runner.agent.knowledge_config or KnowledgeConfig()
     try:
         results: Sequence[SearchResult] = yield Call(
             function=knowledge.query,
@@ -194,7 +189,8 @@ def _search_knowledge(lookup: KnowledgeQuery, knowledge: Any, owner: str, query:
     except EffectFailed as failure:
         if not may_carry_on(failure):
             raise
-        yield Notify(partial(lookup.report.search_failed, query, str(failure)))
+        yield _warned(runner, "its knowledge could not be searched, it continues without", str(failure))
+        yield _told(runner, late.KnowledgeSearchQueryFailedEvent, query=query, error=str(failure))
         return ""
     return extract_knowledge_context(results)
 

@@ -4,7 +4,7 @@ A plan is refined until it is ready. Its steps run in order or in parallel, are 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
@@ -12,18 +12,18 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.events import AgentReport
-from crewgraph.compiler.agent.prompt import prompt_messages, with_rejection
+from crewgraph.compiler.agent.prompt import agent_system_prompt, prompt_messages, with_rejection
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.react import ReActContext, react_loop
+from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.structure import request_structured
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed, ModelCall, Notify, Scope, Together
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.outages import may_carry_on
-from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
+from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.agent.planning import (
     PlanningConfig,
     PlanStep,
@@ -94,95 +94,41 @@ class AgentPlan:
     """The steps in order, if steps were requested."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planner:
-    """The parameters of making a plan."""
+@dataclass
+class PlanOutcome:
+    """The result of executing a plan."""
 
-    model: Model
-    book: Book
-    briefing: Briefing
-    tools: str
-    """The names of the tools."""
-
-    attempts: int | None
-    usage: UsageLedger
-    report: AgentReport
-    refused: tuple[str, str] | None = None
-    """An earlier attempt at the task, and why it was refused."""
-
-    config: PlanningConfig | None = None
-    """How the task is divided into steps; None for a plan as a text."""
-
-    earlier: str = ""
-    """The results of an earlier plan, when the remaining steps are replanned."""
-
-    def task_text(self, text: str) -> str:
-        """Return a task's description with its context."""
-        context = self.briefing.context
-        return self.book.slice("task_with_context", task=text, context=context) if context else text
-
-
-def make_plan(planner: Planner) -> Body[AgentPlan | None]:
-    """Make a plan: the first one that is ready, else the last one; None if planning failed.
-
-    Failures of the model are reported, and the work continues without a better plan; time limits are raised.
-    """
     plan: AgentPlan | None = None
-    attempts = _DEFAULT_ATTEMPTS if planner.attempts is None else max(planner.attempts, 1)
-    for attempt in range(1, attempts + 1):
-        yield Notify(partial(planner.report.planning, attempt))
-        try:
-            reply: Reply = yield _request(planner, plan)
-        except EffectFailed as failure:
-            if not may_carry_on(failure):
-                raise
-            planner.usage.failed(failure.spent)
-            yield Notify(partial(planner.report.planning_failed, attempt, str(failure)))
-            return plan
-        planner.usage.answered(planner.model, reply)
-        plan = _parse_plan(reply, planner.config)
-        yield Notify(partial(planner.report.planned, attempt, plan.text, plan.ready, attempt == attempts))
-        if plan.ready:
-            break
-    return plan
+    todos: TodoList = field(default_factory=TodoList)
+    replans: int = 0
+    reason: str | None = None
+    """Why the remaining steps were last replanned, or would have been."""
 
 
-def _request(planner: Planner, previous: AgentPlan | None) -> ModelCall:
-    """Return the request for a plan, or for an improvement of the previous one; the user's prompts replace ours."""
-    book, briefing, config, natively = planner.book, planner.briefing, planner.config, planner.model.native_tools
-    task = with_rejection(planner.task_text(briefing.description), planner.refused, book)
-    texts = {
-        "role": briefing.role,
-        "goal": briefing.goal,
-        "backstory": briefing.backstory,
-        "description": f"{task}\n\n{planner.earlier}" if planner.earlier else task,
-        "expected_output": briefing.expected_output,
-        "tools": planner.tools or "none",
-        "current_plan": "" if previous is None else previous.text,
-    }
-    if config is None:
-        system = book.filled("reasoning", "initial_plan" if previous is None else "refine_plan", **texts)
-        parts = [book.filled("reasoning", "create_plan_prompt", **texts)]
-        parts += [] if previous is None else [book.filled("reasoning", "refine_plan_prompt", **texts)]
-        parts += [book.filled("reasoning", "hand_in")] if natively else []
-    else:
-        texts["max_steps"] = str(config.max_steps)
+def carried_out_plan(
+    runner: AgentRunner, briefing: Briefing, refused: tuple[str, str] | None, notes: Sequence[str]
+) -> Body[PlanOutcome]:
+    """Make an agent's plan for a task; with `planning`, in steps, which are run if the plan is ready.
 
-        def fill(custom: str | None, name: str) -> str:
-            return book.filled("planning", name, **texts) if custom is None else fill_placeholders(custom, **texts)
+    Args:
+        runner: the agent.
+        briefing: the texts of the task.
+        refused: an earlier attempt at the task, and why it was refused.
+        notes: notes that follow the description of the task, for the steps.
 
-        system = fill(config.system_prompt, "system_prompt")
-        parts = [fill(config.plan_prompt, "create_plan_prompt")]
-        parts += [] if previous is None else [fill(config.refine_prompt, "refine_plan_prompt")]
-        parts.append(book.filled("planning", "hand_in" if natively else "written"))
-    transcript = Transcript([{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join(parts)}])
-    tools = (_PLAN_TOOL if config is None else _STEPS_TOOL,) if natively else ()
-    return ModelCall(model=planner.model, transcript=transcript, tools=tools)
+    Raises:
+        EffectFailed: a request to a model failed.
+    """
+    agent = runner.agent
+    assert isinstance(agent, AgentDefinition)
+    config = PlanningConfig(max_attempts=agent.max_reasoning_attempts)
+    if agent.planning_enabled:
+        config = agent.planning_config or PlanningConfig.simplest()
+    return _Planning(runner, agent, briefing, refused, notes, config).run()
 
 
-def _parse_plan(reply: Reply, config: PlanningConfig | None) -> AgentPlan:
+def _parse_plan(reply: Reply, max_steps: int) -> AgentPlan:
     """Parse a plan from a tool call, from JSON, or from text with a verdict at its end."""
-    max_steps = 0 if config is None else config.max_steps
     for call in reply["tool_calls"]:
         fields = call["args"] if isinstance(call["args"], dict) else extract_json(call["args"])
         if (plan := _plan_of_fields(fields, max_steps)) is not None:
@@ -213,52 +159,99 @@ def _plan_of_fields(value: Any, max_steps: int) -> AgentPlan | None:
 
 
 @dataclass
-class PlanOutcome:
-    """The result of executing a plan."""
+class _Planning:
+    """The making of a plan, and its execution."""
 
-    plan: AgentPlan | None = None
-    todos: TodoList = field(default_factory=TodoList)
-    replans: int = 0
-    reason: str | None = None
-    """Why the remaining steps were last replanned, or would have been."""
-
-
-@dataclass(kw_only=True)
-class PlanExecution:
-    """A plan that is made and executed."""
-
+    runner: AgentRunner
     agent: AgentDefinition
-    config: PlanningConfig
-    planner: Planner
-    new_context: Callable[[], ReActContext]
-    """Returns a new loop context for one step."""
-
-    system_prompt: str
-    """The agent's system prompt."""
-
+    briefing: Briefing
+    refused: tuple[str, str] | None
     notes: Sequence[str]
-    """Notes that follow the description of the task."""
-
-    parallel: bool
-    """Whether independent steps run in parallel."""
-
-    runs_steps: bool
-    """Whether the steps are run; otherwise there is only the plan."""
-
+    config: PlanningConfig
     outcome: PlanOutcome = field(default_factory=PlanOutcome)
 
-    def run(self) -> Body[PlanOutcome]:
-        """Make a plan and run its steps; none are run if the plan is not ready.
+    def __post_init__(self) -> None:
+        llm, runner = self.config.llm, self.runner
+        self.book, self.usage, self.report = runner.book, runner.usage, runner.report
+        self.model = runner.model if llm is None else runner.model_for(llm)
+        self.in_steps = self.agent.planning_enabled
 
-        Raises:
-            EffectFailed: a request to a model failed.
+    def make_plan(self, earlier: str = "") -> Body[AgentPlan | None]:
+        """Make a plan: the first one that is ready, else the last one; None if planning failed.
+
+        Failures of the model are reported, and the work continues without a better plan; time limits are raised.
+
+        Args:
+            earlier: the results of an earlier plan, when the remaining steps are replanned.
         """
-        outcome = self.outcome
-        outcome.plan = plan = yield from make_plan(self.planner)
-        if self.runs_steps and plan is not None and plan.ready:
+        plan: AgentPlan | None = None
+        most = self.config.max_attempts
+        attempts = _DEFAULT_ATTEMPTS if most is None else max(most, 1)
+        for attempt in range(1, attempts + 1):
+            yield Notify(partial(self.report.planning, attempt))
+            try:
+                reply: Reply = yield self._request(plan, earlier)
+            except EffectFailed as failure:
+                if not may_carry_on(failure):
+                    raise
+                self.usage.failed(failure.spent)
+                yield Notify(partial(self.report.planning_failed, attempt, str(failure)))
+                return plan
+            self.usage.answered(self.model, reply)
+            plan = _parse_plan(reply, self.config.max_steps if self.in_steps else 0)
+            yield Notify(partial(self.report.planned, attempt, plan.text, plan.ready, attempt == attempts))
+            if plan.ready:
+                break
+        return plan
+
+    def _request(self, previous: AgentPlan | None, earlier: str) -> ModelCall:
+        """Return the request for a plan, or for an improvement of the previous one; the user's prompts replace ours."""
+        book, briefing, config, natively = self.book, self.briefing, self.config, self.model.native_tools
+        task = with_rejection(self._with_context(briefing.description), self.refused, book)
+        texts = {
+            "role": briefing.role,
+            "goal": briefing.goal,
+            "backstory": briefing.backstory,
+            "description": f"{task}\n\n{earlier}" if earlier else task,
+            "expected_output": briefing.expected_output,
+            "tools": self.runner.tools.listed or "none",
+            "current_plan": "" if previous is None else previous.text,
+        }
+        if not self.in_steps:
+            system = book.filled("reasoning", "initial_plan" if previous is None else "refine_plan", **texts)
+            parts = [book.filled("reasoning", "create_plan_prompt", **texts)]
+            parts += [] if previous is None else [book.filled("reasoning", "refine_plan_prompt", **texts)]
+            parts += [book.filled("reasoning", "hand_in")] if natively else []
+        else:
+            texts["max_steps"] = str(config.max_steps)
+
+            def fill(custom: str | None, name: str) -> str:
+                return book.filled("planning", name, **texts) if custom is None else fill_placeholders(custom, **texts)
+
+            system = fill(config.system_prompt, "system_prompt")
+            parts = [fill(config.plan_prompt, "create_plan_prompt")]
+            parts += [] if previous is None else [fill(config.refine_prompt, "refine_plan_prompt")]
+            parts.append(book.filled("planning", "hand_in" if natively else "written"))
+        transcript = Transcript(
+            [{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join(parts)}]
+        )
+        tools = (_STEPS_TOOL if self.in_steps else _PLAN_TOOL,) if natively else ()
+        return ModelCall(model=self.model, transcript=transcript, tools=tools)
+
+    def _with_context(self, text: str) -> str:
+        context = self.briefing.context
+        return self.book.slice("task_with_context", task=text, context=context) if context else text
+
+    def run(self) -> Body[PlanOutcome]:
+        """Make a plan and run its steps, if it has any."""
+        outcome, runner = self.outcome, self.runner
+        outcome.plan = plan = yield from self.make_plan()
+        if runner.executor is None and not self.agent.middleware and plan is not None and plan.ready:
             outcome.todos.items = _numbered(plan.steps, 0, ())
+        sources = [tool.tool.source for tool in runner.event_tools.values()]
+        parallel = not any(isinstance(source, CoworkerTool) for source in sources)
         while ready := outcome.todos.get_ready_todos():
-            reason = yield from self._run_steps(ready if self.parallel else ready[:1])
+            reason = yield from self._run_steps(ready if parallel else ready[:1])
             if reason is None:
                 continue
             outcome.reason = reason or None
@@ -269,16 +262,14 @@ class PlanExecution:
     @property
     def _task(self) -> str:
         """The description of the task, with its notes and context."""
-        planner = self.planner
-        text = "\n\n".join((planner.briefing.description, *self.notes))
-        return planner.task_text(with_rejection(text, planner.refused, planner.book))
+        text = "\n\n".join((self.briefing.description, *self.notes))
+        return self._with_context(with_rejection(text, self.refused, self.book))
 
     def _told(self, event: Any, step: TodoItem | None, **fields: object) -> Notify:
         """Return the notification of an event of a step, or of all."""
         if step is not None:
             fields |= {"step_number": step.step_number, "step_description": step.description}
-        report = self.planner.report
-        return Notify(partial(report.of_plan, event, {**fields, "agent_role": self.planner.briefing.role}))
+        return Notify(partial(self.report.of_agent, event, {**fields, "agent_role": self.briefing.role}))
 
     def _run_steps(self, steps: Sequence[TodoItem]) -> Body[str | None]:
         """Run steps that are ready.
@@ -286,7 +277,7 @@ class PlanExecution:
         Returns:
             why the remaining steps must be replanned; empty if the task is done; None to continue.
         """
-        contexts = [self.new_context() for _ in steps]
+        contexts = [self._new_context() for _ in steps]
         scopes: list[Scope] = []
         for step, context in zip(steps, contexts, strict=True):
             self.outcome.todos.mark_running(step.step_number)
@@ -295,9 +286,9 @@ class PlanExecution:
         try:
             outcomes: list[dict[str, object]] = (yield Together(scopes)) if len(scopes) > 1 else [(yield scopes[0])]
         finally:
-            counts = self.planner.report.counts
+            counts = self.report.counts
             for context in contexts:  # counted separately, as they may run in threads
-                self.planner.usage.add(context.usage.to_plain())
+                self.usage.add(context.usage.to_plain())
                 for name, number in context.counts.items():
                     counts[name] = counts.get(name, 0) + number
         verdicts: list[str] = []
@@ -306,15 +297,31 @@ class PlanExecution:
             verdicts += [] if verdict is None else [verdict]
         return None if not verdicts else "" if "" in verdicts else verdicts[0]
 
+    def _new_context(self) -> ReActContext:
+        """Return a new loop context for one step."""
+        return replace(
+            self.runner.loop_context(),
+            max_iter=self.config.max_step_iterations,
+            usage=UsageLedger(),
+            counts={},
+            structure=None,
+            structured_model=None,
+            tools=self.runner.tools,
+            long_results={},  # steps that run in parallel share nothing
+        )
+
     def _step_scope(self, step: TodoItem, context: ReActContext) -> Scope:
-        book, briefing = self.planner.book, self.planner.briefing
+        book, briefing, runner = self.book, self.briefing, self.runner
         dependencies = [item for item in self.outcome.todos.items if item.step_number in step.depends_on]
         parts = [book.filled("planning", "step", description=self._task, expected_output=briefing.expected_output)]
         parts += [book.filled("planning", "step_results", results=_step_results(dependencies))] if dependencies else []
         parts.append(book.filled("planning", "step_now", step=step.description))
         parts += [book.filled("planning", "step_tool", tool=step.tool_to_use)] if step.tool_to_use else []
         texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-        agent, system = self.agent, self.system_prompt
+        agent = self.agent
+        system = agent_system_prompt(
+            texts, runner.tools, book, native=runner.native_tools, capability_notes=runner.notes
+        )
 
         def opening(_: str, progress: str) -> list[Message]:
             summary = [book.slice("summary", merged_summary=progress)] if progress else []
@@ -357,13 +364,13 @@ class PlanExecution:
 
     def _observe_step(self, step: TodoItem, outcome: PlainMapping, default: StepObservation) -> Body[StepObservation]:
         """Let a model assess the result of a step; fall back to the step's own status if its reply cannot be parsed."""
-        planner, book, todos = self.planner, self.planner.book, self.outcome.todos
+        book, todos = self.book, self.outcome.todos
         yield self._told(late.StepObservationStartedEvent, step)
         prompt = book.filled(
             "planning",
             "observation_user_prompt",
             description=self._task,
-            expected_output=planner.briefing.expected_output,
+            expected_output=self.briefing.expected_output,
             done=_step_list([item for item in todos.items if item.status in ("completed", "failed")]),
             step=f"{step.step_number}. {step.description}",
             result=outcome["text"] if outcome["ok"] else f"It failed: {outcome['text']}",
@@ -373,7 +380,7 @@ class PlanExecution:
         messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         try:
             reply = yield from request_structured(
-                messages, StepObservation, planner.model, book, planner.usage, attempts=_MAX_OBSERVATION_REQUESTS
+                messages, StepObservation, self.model, book, self.usage, attempts=_MAX_OBSERVATION_REQUESTS
             )
         except EffectFailed as failure:
             if not may_carry_on(failure):
@@ -405,8 +412,8 @@ class PlanExecution:
         fields = {"replan_count": outcome.replans, "completed_steps_preserved": todos.completed_count}
         yield self._told(late.PlanReplanTriggeredEvent, None, step_number=0, replan_reason=reason, **fields)
         finished = [item for item in todos.items if item.status != "pending"]
-        earlier = self.planner.book.filled("planning", "replan", steps=_step_results(finished), reason=reason)
-        plan = yield from make_plan(replace(self.planner, earlier=earlier))
+        earlier = self.book.filled("planning", "replan", steps=_step_results(finished), reason=reason)
+        plan = yield from self.make_plan(earlier)
         if plan is None or not plan.ready or not plan.steps:
             return False
         outcome.plan = plan

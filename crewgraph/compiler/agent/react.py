@@ -4,13 +4,12 @@ Calls that need approval are shown to a person first, who allows, refuses or cha
 read are repaired by `function_calling_llm`, if there is one.
 """
 
-import dataclasses
 import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -86,14 +85,8 @@ _NOT_AS_SAID = "With these, the call has other arguments than were written: conv
 _EXPECTED_VERDICT = 'It is neither yes, nor no and why not, nor other arguments, as {"args": {...}}.'
 
 
-@dataclass(frozen=True)
-class RequestedCall:
-    """A tool call requested by a model: either ready to run (`call`), or already settled (`outcome`)."""
-
-    call: PreparedCall | None
-    outcome: ToolOutcome | None = None
-    changed: bool = False
-    """Whether a person changed the arguments."""
+RequestedCall = PreparedCall | ToolOutcome
+"""A tool call requested by a model: either ready to run, or already settled."""
 
 
 def _approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
@@ -103,7 +96,7 @@ def _approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
     """
     call, checked = yield from _check_arguments(call)
     if _is_settled(checked) or not (yield from _needs_approval(call, checked["args"])):
-        return RequestedCall(call)
+        return call
     return (yield from _request_approval(call, checked["args"], asker))
 
 
@@ -143,9 +136,9 @@ def _request_approval(call: PreparedCall, args: PlainDict, asker: Asker) -> Body
         )
         verdict = parse_verdict(read_inbox_reply(reply, tool.name))
         if verdict is True:
-            return RequestedCall(call, changed=args != requested)
+            return replace(call, changed=args != requested)
         if isinstance(verdict, dict):
-            said = tool.as_written(verdict)
+            said = tool.tool.as_written(verdict)
             prepared = refuse_unknown(tool.spec, said) or tool.prepare(said)
             if isinstance(prepared, Refusal):
                 rejection = prepared.text
@@ -154,20 +147,20 @@ def _request_approval(call: PreparedCall, args: PlainDict, asker: Asker) -> Body
             if "refused" in checked:
                 rejection = checked["refused"]
             elif "blocked" in checked or _is_as_said(tool, said, args, checked["args"]):
-                return RequestedCall(edited, changed=checked["args"] != requested)
+                return replace(edited, changed=checked["args"] != requested)
             else:
                 call, args, rejection = edited, checked["args"], _NOT_AS_SAID
         elif isinstance(verdict, str):
             text = asker.book.slice("approval_refused", reason=verdict or "no")
-            return RequestedCall(None, ToolOutcome(text=text, failed=True, final=False))
+            return ToolOutcome(text=text, failed=True, final=False)
         else:
             rejection = f"{reply!r:.200} cannot be taken. {_EXPECTED_VERDICT}"
 
 
 def _is_as_said(tool: "EventTool", said: PlainDict, seen: PlainDict, args: PlainDict) -> bool:
     """Return whether a person knows the arguments that their answer leads to: said so, or saw them in the question."""
-    final = tool.as_written(args)
-    shown = {name: value for name, value in tool.as_written(seen).items() if name in final}
+    final = tool.tool.as_written(args)
+    shown = {name: value for name, value in tool.tool.as_written(seen).items() if name in final}
     return _as_texts({**shown, **said}) == _as_texts(final)
 
 
@@ -500,21 +493,24 @@ def run_tools(
     requests = yield from _resolve_actions(context, actions)
     made, calls = _calls(context, dialogue, reply, actions, requests)
     results = iter((yield from _run_calls(context, calls)))
-    outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
+    outcomes = [
+        _note_changed_args(context, request, next(results)) if isinstance(request, PreparedCall) else request
+        for request in requests
+    ]
     yield from obey_commands(outcomes, context.usage)
     if actions.actions[0].call_id is not None:
         yield Notify(partial(_show_results, reply, actions, outcomes, made))
     for request, outcome in zip(requests, outcomes, strict=True):
-        if request.call is not None and not outcome.get("from_cache"):
-            context.uses[request.call.tool.name] += 1
-            request.call.tool.count_uses(context.uses[request.call.tool.name])
+        if isinstance(request, PreparedCall) and not outcome.get("from_cache"):
+            context.uses[request.tool.name] += 1
+            request.tool.tool.count_uses(context.uses[request.tool.name])
     yield from _record_failures(context, actions, requests, outcomes)
     shown = [shown_outcome(context, action, outcome) for action, outcome in zip(actions.actions, outcomes, strict=True)]
     _append_results(dialogue, reply, actions, shown)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         if not outcome["failed"]:
             yield from context.tool_answered(action.tool, outcome["text"])
-            args = action.args if request.call is None else request.call.args
+            args = request.args if isinstance(request, PreparedCall) else action.args
             yield Notify(partial(context.binding.agent.note_tool_result, action.tool, args, outcome["text"]))
     for action, outcome in zip(actions.actions, outcomes, strict=True):
         finished = AgentAction(
@@ -576,14 +572,14 @@ def _record_failures(
 ) -> Body[None]:
     """Report refused and failed calls, and update the counts."""
     for action, request in zip(actions.actions, requests, strict=True):
-        if request.outcome is not None and request.outcome["failed"]:
-            yield Notify(partial(context.report.tool_refused, action.tool, action.args, request.outcome))
+        if not isinstance(request, PreparedCall) and request["failed"]:
+            yield Notify(partial(context.report.tool_refused, action.tool, action.args, request))
     errors = context.counts.get("errors", 0)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         errors += outcome["failed"] and not outcome.get("blocked")
         if "failure" in outcome:
-            args = action.args if request.call is None else request.call.args
-            yield from context.tool_failed(action.tool, args, outcome["failure"], request.call is not None)
+            args = request.args if isinstance(request, PreparedCall) else action.args
+            yield from context.tool_failed(action.tool, args, outcome["failure"], isinstance(request, PreparedCall))
     context.counts["used"] = context.counts.get("used", 0) + len(outcomes)
     context.counts["errors"] = errors
 
@@ -592,8 +588,7 @@ def _resolve_actions(context: ReActContext, actions: Actions) -> Body[list[Reque
     """Turn actions into approved calls, or into the outcomes shown to the model instead."""
     requests, asking = list[RequestedCall](), dict[int, PreparedCall]()
     for n, action in enumerate(actions.actions):
-        made = yield from _prepare_call(context, action)
-        requests.append(RequestedCall(made) if isinstance(made, PreparedCall) else RequestedCall(None, made))
+        requests.append(made := (yield from _prepare_call(context, action)))
         if isinstance(made, PreparedCall) and made.tool.require_approval:
             asking[n] = made
     if len(asking) > 1:
@@ -613,16 +608,16 @@ def _approval(call: PreparedCall, asker: Asker) -> Scope:
     return Scope(name="", body=partial(_approve_tool_call, call, asker), stage="tools", shown=shown)
 
 
-def _note_changed_args(context: ReActContext, request: RequestedCall, outcome: ToolOutcome) -> ToolOutcome:
+def _note_changed_args(context: ReActContext, request: PreparedCall, outcome: ToolOutcome) -> ToolOutcome:
     """Tell the model which arguments were used, if a person changed them."""
-    if not request.changed or request.call is None or outcome["final"]:
+    if not request.changed or outcome["final"]:
         return outcome
-    args = json.dumps(request.call.tool.resolved(request.call.args), ensure_ascii=False)
+    args = json.dumps(request.tool.resolved(request.args), ensure_ascii=False)
     text = context.book.slice("approval_changed", args=args, result=outcome["text"])
     return {**outcome, "text": text}
 
 
-def _prepare_call(context: ReActContext, action: Action) -> Body[PreparedCall | ToolOutcome]:
+def _prepare_call(context: ReActContext, action: Action) -> Body[RequestedCall]:
     """Find the tool and validate the arguments; on failure, the outcome that says why."""
     prepared = context.tools.prepare_call(action.tool, action.args)
     tool = context.tools.find(action.tool)
@@ -659,10 +654,10 @@ def _calls(
     for action, request in zip(actions.actions, requests, strict=True):
         result: PlainDict = {}
         made.append(result)
-        if request.call is None:
+        if not isinstance(request, PreparedCall):
             continue
-        effect = request.call.effect
-        known: PlainDict = {"state": partial(state, request.call)} if context.tools.reads_state else {}
+        effect = request.effect
+        known: PlainDict = {"state": partial(state, request)} if context.tools.reads_state else {}
         call = known if action.call_id is None else {**known, "id": action.call_id, "result": result}
         if call and isinstance(effect, ToolCallEffect):
             result["is_made"] = False
@@ -749,7 +744,7 @@ def run_step_callback(
                 args=(step,),
                 name=name,
                 kind="step callback",
-                about=[number, dataclasses.asdict(step)],
+                about=[number, asdict(step)],
                 encode=discard_result,
             )
         except EffectFailed as failure:  # the work goes on, as in CrewAI

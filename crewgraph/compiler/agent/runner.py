@@ -10,20 +10,19 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import (
     AgentBinding,
+    adapted_tools,
     capabilities_of,
-    guarded_tools,
     has_knowledge,
     may_have_executor,
     memories_of,
 )
 from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
-from crewgraph.compiler.agent.knowledge import KnowledgeQuery, query_knowledge
+from crewgraph.compiler.agent.events import AgentReport
 from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser
 from crewgraph.compiler.agent.models import configured_model_of, controllers_of, llm_of
 from crewgraph.compiler.agent.people import Asker
-from crewgraph.compiler.agent.prompt import AvailableFiles, agent_system_prompt
+from crewgraph.compiler.agent.prompt import AvailableFiles
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
 from crewgraph.compiler.agent.toolbox import ResultReader, Toolbox, longest_result
 from crewgraph.compiler.task.briefing import Briefing
@@ -35,7 +34,6 @@ from crewgraph.core.plain import unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.agent.last_run import AgentFinish
-from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, TimeLimitReached
@@ -48,14 +46,14 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, slug
+from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.failure import ToolFailureRecord
-from crewgraph.tools.use import GuardedTool
 
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.event_tool import EventTool
     from crewgraph.compiler.agent.executor import Executor
     from crewgraph.compiler.agent.memory import Recollection
-    from crewgraph.compiler.agent.plan import AgentPlan, PlanExecution, Planner, PlanOutcome
+    from crewgraph.compiler.agent.plan import PlanOutcome
 
 
 Refused = tuple[str, str]
@@ -125,7 +123,7 @@ class AgentRunner:
         self.given_tools: list[object] = [*binding.given_tools]
         """Its tools as objects: the user's, and those of its MCP servers once loaded."""
 
-        self._role, self._report, self._usage = role, report, usage
+        self._role, self.report, self.usage = role, report, usage
         self._structure, self._inputs, self._prepare = structure, inputs or {}, prepare
         self._fetched: list[object] = []
         self._is_loaded = self._is_assembled = False
@@ -153,7 +151,7 @@ class AgentRunner:
             return
         tools = self.binding.tools
         if tools:
-            yield from _check_images([tool.tool.source for tool in tools.values()])
+            yield from _check_images([tool.source for tool in tools.values()])
         for capability in self.capabilities:
             fetched: Sequence[Any] = self._fetched
             self._fetched += yield from capability.fetch_tools([*tools, *(tool.name for tool in fetched)], self.book)
@@ -242,10 +240,6 @@ class AgentRunner:
         """The model that converts texts into structured output."""
         return self.model if self.converter_model is None else self.converter_model
 
-    def structured_converter(self, structure: type[BaseModel]) -> Model | None:
-        """Return the same model, answering with a structure in its own way; None if it has none."""
-        return structured_model(self.converter, structure)
-
     @property
     def converter_llm(self) -> object:
         """The model as passed by the user."""
@@ -313,18 +307,18 @@ class AgentRunner:
         """Start counting the uses of tools: `max_usage_count` bounds one attempt at a task."""
         if not is_replayed():
             for tool in self.event_tools.values():
-                tool.tool.tool.count_uses(0, anew=True)
+                tool.tool.count_uses(0, anew=True)
 
     @property
     def where(self) -> str:
         """The name of the work in messages."""
-        return self._report.where
+        return self.report.where
 
     @property
     def asker(self) -> Asker:
         """Asks people on behalf of the agent."""
         task = None if self.task is None else self.binding.slug
-        report = self._report
+        report = self.report
         role = " ".join(self._role.split())  # a folded text of YAML ends with a line break
         return Asker(agent=role, task=task, book=self.book, on_asked=report.asked, on_answered=report.answered)
 
@@ -367,14 +361,14 @@ class AgentRunner:
         if executor is None:
             if middleware := getattr(self.agent, "middleware", None):
                 loop: Callable[..., Body[str]] = extension("middleware.loop")
-                shared = replace(self._react_context(), may_fail_again=False)  # middleware retries and falls back
+                shared = replace(self.loop_context(), may_fail_again=False)  # middleware retries and falls back
                 return (yield from loop(shared, dialogue, middleware, self.configured_model))
-            return (yield from react_loop(self._react_context(), dialogue))
+            return (yield from react_loop(self.loop_context(), dialogue))
         from crewgraph.compiler.agent.executor import run_executor
 
-        answer = yield from run_executor(executor, dialogue.transcript.messages, context, self._usage)
+        answer = yield from run_executor(executor, dialogue.transcript.messages, context, self.usage)
         step = AgentFinish(thought="", output=answer, text=answer)
-        yield from run_step_callback(self._report.step, self._step_callback, step, 1)
+        yield from run_step_callback(self.report.step, self._step_callback, step, 1)
         return answer
 
     def prompt_notes(
@@ -395,102 +389,22 @@ class AgentRunner:
                 function=_format_now, args=(agent.date_format,), name="date", about=agent.date_format
             )
             notes.append(self.book.slice("current_date", date=date))
-        if agent.planning_enabled:
-            from crewgraph.compiler.agent.plan import plan_notes
+        if agent.planning_enabled or agent.reasoning:
+            from crewgraph.compiler.agent.plan import carried_out_plan, plan_notes
 
-            execution = self._plan_execution(agent, briefing, refused, (*other_notes, *notes))
-            self.plan_outcome = yield from execution.run()
-            notes += plan_notes(self.plan_outcome, self.book)
-        elif agent.reasoning:
-            plan = yield from self.make_plan(briefing, refused)
-            if plan is not None and plan.text:
-                from crewgraph.compiler.agent.plan import PlanOutcome, plan_notes
-
-                notes += plan_notes(PlanOutcome(plan), self.book)
+            outcome = yield from carried_out_plan(self, briefing, refused, (*other_notes, *notes))
+            if agent.planning_enabled:
+                self.plan_outcome = outcome
+            notes += plan_notes(outcome, self.book)
         return tuple(notes)
 
     def _knowledge_notes(self, text: str, expected: str, context: str) -> Body[tuple[str, ...]]:
         """Query the agent's and the crew's knowledge, once per run; return a note for the prompt."""
         if self._knowledge is None:
-            agent, crew = self.agent, self.crew
-            query = KnowledgeQuery(
-                agent=agent,
-                crew=crew,
-                text=text,
-                expected=expected,
-                context=context,
-                model=(lambda: self.model) if self.executor is None else None,
-                book=self.book,
-                usage=self._usage,
-                report=KnowledgeReport(agent, self.task, self.binding.where),
-            )
-            self._knowledge = yield from query_knowledge(query)
+            from crewgraph.compiler.agent.knowledge import query_knowledge
+
+            self._knowledge = yield from query_knowledge(self, text, expected, context)
         return (self._knowledge,) if self._knowledge else ()
-
-    def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> "Body[AgentPlan | None]":
-        """Make a plan; a refused attempt and the reason are part of the prompt."""
-        from crewgraph.compiler.agent.plan import make_plan
-
-        agent = self.agent if isinstance(self.agent, AgentDefinition) else None
-        attempts, config = (agent.max_reasoning_attempts, agent.planning_config) if agent else (None, None)
-        return make_plan(self._planner(self.model, briefing, refused, attempts, config))
-
-    def _planner(
-        self,
-        model: Model,
-        briefing: Briefing,
-        refused: Refused | None,
-        attempts: int | None,
-        config: PlanningConfig | None,
-    ) -> "Planner":
-        from crewgraph.compiler.agent.plan import Planner
-
-        return Planner(
-            model=model,
-            book=self.book,
-            briefing=briefing,
-            tools=self.tools.listed,
-            attempts=attempts,
-            usage=self._usage,
-            report=self._report,
-            refused=refused,
-            config=config,
-        )
-
-    def _plan_execution(
-        self, agent: AgentDefinition, briefing: Briefing, refused: Refused | None, other_notes: tuple[str, ...]
-    ) -> "PlanExecution":
-        config = agent.planning_config or PlanningConfig.simplest()
-        model = self.model if config.llm is None else self.model_for(config.llm)
-        texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-        from crewgraph.compiler.agent.plan import PlanExecution
-        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-
-        return PlanExecution(
-            agent=agent,
-            config=config,
-            planner=self._planner(model, briefing, refused, config.max_attempts, config),
-            new_context=lambda: replace(
-                self._react_context(),
-                max_iter=config.max_step_iterations,
-                usage=UsageLedger(),
-                counts={},
-                structure=None,
-                structured_model=None,
-                tools=self.tools,
-                long_results={},  # steps that run in parallel share nothing
-            ),
-            system_prompt=agent_system_prompt(
-                texts,
-                self.tools,
-                self.book,
-                native=self.native_tools,
-                capability_notes=self.notes,
-            ),
-            notes=other_notes,
-            parallel=not any(isinstance(tool.tool.tool.source, CoworkerTool) for tool in self.event_tools.values()),
-            runs_steps=self.executor is None and not agent.middleware,
-        )
 
     def _timeout_message(self, failure: EffectFailed) -> str:
         hint = " Waiting for `max_rpm` counts towards it." if controllers_of(self.agent, self.crew) else ""
@@ -513,7 +427,7 @@ class AgentRunner:
             return  # a coworker remembers it, or it was saved as a whole
         from crewgraph.tools.memory import RecallMemoryTool, RememberTool
 
-        if found_tool is not None and isinstance(found_tool.tool.tool.source, (RecallMemoryTool, RememberTool)):
+        if found_tool is not None and isinstance(found_tool.tool.source, (RecallMemoryTool, RememberTool)):
             return  # already in a memory
         yield from self.recollection.save_observation(tool, self._role, result)
 
@@ -522,7 +436,7 @@ class AgentRunner:
         from crewgraph.compiler.agent.event_tool import FailingTool
 
         found_tool = self.tools.find(tool)
-        source = None if found_tool is None else found_tool.tool.tool.source
+        source = None if found_tool is None else found_tool.tool.source
         failing = FailingTool(source, tool if found_tool is None else found_tool.name, self.agent, self.task, self.crew)
         parsed = extract_json(args) if isinstance(args, str) else args
         if (
@@ -538,7 +452,8 @@ class AgentRunner:
             failing.raise_if_fatal(args, failure)
         yield Notify(partial(self.agent.record_tool_failures, tuple(self.failures)))
 
-    def _react_context(self) -> ReActContext:
+    def loop_context(self) -> ReActContext:
+        """Return the settings and tools of the built-in loop."""
         agent, crew = self.agent if isinstance(self.agent, AgentDefinition) else None, self.crew
         template = agent.response_template if agent and agent.system_template and agent.prompt_template else None
         kept = self._long_results
@@ -551,14 +466,14 @@ class AgentRunner:
             long_results=kept,
             book=self.book,
             max_iter=self.agent.max_iter,
-            usage=self._usage,
-            report=self._report,
+            usage=self.usage,
+            report=self.report,
             tool_answered=self._tool_answered,
             tool_failed=self._tool_failed,
             asker=self.asker,
             inputs=self._inputs,
             step_callback=self._step_callback,
-            counts=self._report.counts,
+            counts=self.report.counts,
             retries_left=agent.max_retry_limit if agent else 0,
             may_fail_again=self.task is not None,
             may_condense=(agent is None or agent.respect_context_window)
@@ -617,7 +532,7 @@ def event_tools(
     binding: AgentBinding,
     task: TaskDefinition | None,
     tools: Sequence[Any],
-    bound: Mapping[str, GuardedTool] | None = None,
+    bound: Mapping[str, AdaptedTool] | None = None,
 ) -> "dict[str, EventTool]":
     """Return an agent's tools as they emit their events, by name.
 
@@ -630,11 +545,14 @@ def event_tools(
     if not tools and not bound:
         return {}
     agent, crew = binding.agent, binding.crew
-    guarded = {**(bound or {}), **(guarded_tools(tools, {}, binding.where) if tools else {})}
-    from crewgraph.compiler.agent.cached_tool import with_cache
+    adapted = {**(bound or {}), **(adapted_tools(tools, {}, binding.where) if tools else {})}
+    from crewgraph.compiler.agent.cached_tool import cache_of
     from crewgraph.compiler.agent.event_tool import EventTool
 
-    return {name: EventTool(with_cache(tool, agent, crew), agent, task, crew=crew) for name, tool in guarded.items()}
+    return {
+        name: EventTool(tool, agent, task, crew=crew, cache=cache_of(tool, agent, crew))
+        for name, tool in adapted.items()
+    }
 
 
 def memory_tools(memories: Memories, model: Model, reserved: Collection[str], book: Book) -> list[object]:

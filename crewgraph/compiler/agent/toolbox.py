@@ -171,6 +171,8 @@ class PreparedCall:
 
     tool: "EventTool"
     args: PlainDict
+    changed: bool = False
+    """Whether a person changed the arguments."""
 
     @property
     def effect(self) -> Effect:
@@ -205,7 +207,7 @@ class Toolbox:
     @cached_property
     def reads_state(self) -> bool:
         """Whether any of them reads the agent's state, a store or the run's context."""
-        return any(tool.reads_state for tool in self._tools.values())
+        return any(tool.tool.reads_state for tool in self._tools.values())
 
     def prepare_call(self, name: str, raw_args: PlainDict | str) -> PreparedCall | ToolOutcome:
         """Return the call that a model requested, or the outcome that explains to the model why there is none."""
@@ -229,7 +231,7 @@ class Toolbox:
         """
         if (tool := self._tools.get(name) or self.named(name)) is not None:
             return tool
-        there = [tool for tool in self._tools.values() if tool.name_at_server == name]
+        there = [tool for tool in self._tools.values() if getattr(tool.tool.source, "original_tool_name", None) == name]
         if len(there) == 1:
             return there[0]
         plain = {_plain_name(candidate): tool for candidate, tool in self._tools.items()}

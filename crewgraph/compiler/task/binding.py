@@ -6,17 +6,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.agent.binding import (
     AgentBinding,
+    adapted_tools,
     capabilities_key,
     capability_tools,
     granted_tools,
-    guarded_tools,
 )
 from crewgraph.compiler.crew.manager import colleagues, worker_of
 from crewgraph.compiler.crew.state import CONVERSATION, INPUTS, MESSAGES, PLANNING, TASK
@@ -30,7 +29,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
-from crewgraph.tools.use import GuardedTool
+from crewgraph.tools.adapt import AdaptedTool
 
 _DIVIDER = "\n\n----------\n\n"
 _FILE = "trained_agents_data.json"
@@ -39,69 +38,52 @@ _FILE = "trained_agents_data.json"
 _FILE_VARIABLE, _CREWAI_VARIABLE = "CREWGRAPH_TRAINED_AGENTS_FILE", "CREWAI_TRAINED_AGENTS_FILE"
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Instructions by the roles of agents."""
-
-    by_role: Mapping[str, tuple[str, ...]]
-
-    def of(self, *roles: str) -> tuple[str, ...]:
-        """Return the instructions for the first of these roles that has any."""
-        return next((self.by_role[role] for role in roles if role in self.by_role), ())
+Lessons = tuple[tuple[str, tuple[str, ...]], ...]
+"""Instructions from trainings, with the roles of the agents that they are for."""
 
 
-NO_TRAINING_DATA = TrainingData(MappingProxyType({}))
+def lessons_for(lessons: Lessons, *roles: str) -> tuple[str, ...]:
+    """Return the instructions for the first of these roles that has any."""
+    by_role = dict(lessons)
+    return next((by_role[role] for role in roles if role in by_role), ())
 
 
-def training_data_of(crew: CrewDefinition) -> TrainingData:
-    """Return the training data of a crew: its `training_data`, else that of the configured file.
-
-    The same object is returned while nothing changes.
+def lessons_of(crew: CrewDefinition) -> Lessons:
+    """Return what the agents of a crew were trained to do: its `training_data`, else what the configured file holds.
 
     Raises:
         RunError: `training_data` is invalid.
         StorageError: the file cannot be read.
     """
     if crew.training_data:
-        return _data_of_crew(crew)
+        try:
+            return _lessons({role: TrainedAgent.model_validate(data) for role, data in crew.training_data.items()})
+        except ValidationError as error:
+            example = '{"Writer": {"suggestions": ["Be short."], "quality": 7, "final_summary": "..."}}'
+            raise RunError(f"`training_data` of the crew must look like {example}: {error}") from error
     configured = crew.trained_agents_file or os.environ.get(_FILE_VARIABLE) or os.environ.get(_CREWAI_VARIABLE) or None
     if configured is None and not os.path.lexists(_FILE):
-        return NO_TRAINING_DATA
+        return ()
     path = Path(_FILE) if configured is None else training_path(configured, label="`trained_agents_file`")
     try:
         stat = path.stat()
     except FileNotFoundError:
-        if configured is None:
-            return NO_TRAINING_DATA
-        told = f"there is no training file `{path.absolute()}`; the crew runs without lessons until `crew.train(...)` creates it"
-        warnings.warn(told, stacklevel=user_stacklevel())
-        return NO_TRAINING_DATA
+        if configured is not None:
+            until = "the crew runs without lessons until `crew.train(...)` creates it"
+            warnings.warn(f"there is no training file `{path.absolute()}`; {until}", stacklevel=user_stacklevel())
+        return ()
     except OSError as error:
         raise StorageError(f"the training file `{path}` cannot be read: {error}") from error
     return _read(path.absolute(), stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(16)
-def _read(path: Path, changed: int, size: int) -> TrainingData:
-    return _training_data(read_training(path).agents)
+def _read(path: Path, changed: int, size: int) -> Lessons:
+    return _lessons(read_training(path).agents)
 
 
-def _data_of_crew(crew: CrewDefinition) -> TrainingData:
-    data: TrainingData | None = crew.derived.get(("lessons", repr(crew.training_data)))
-    if data is None:
-        try:
-            data = _training_data(
-                {role: TrainedAgent.model_validate(agent) for role, agent in crew.training_data.items()}
-            )
-        except ValidationError as error:
-            example = '{"Writer": {"suggestions": ["Be short."], "quality": 7, "final_summary": "..."}}'
-            raise RunError(f"`training_data` of the crew must look like {example}: {error}") from error
-        crew.derived.put(("lessons", repr(crew.training_data)), data)
-    return data
-
-
-def _training_data(agents: Mapping[str, TrainedAgent]) -> TrainingData:
-    return TrainingData({role: tuple(agent.suggestions) for role, agent in agents.items() if agent.suggestions})
+def _lessons(agents: Mapping[str, TrainedAgent]) -> Lessons:
+    return tuple((role, tuple(agent.suggestions)) for role, agent in agents.items() if agent.suggestions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +106,8 @@ class TaskBinding(AgentBinding):
     plan_number: int | None = None
     """The number in the crew's plan; None where the crew does not plan."""
 
-    lessons: TrainingData = NO_TRAINING_DATA
-    """The training data of the crew's agents."""
+    lessons: Lessons = ()
+    """What the crew's agents were trained to do."""
 
     converses: bool = False
     """Whether its prompt follows the conversation in the state."""
@@ -174,7 +156,7 @@ def bind_tasks(crew: CrewDefinition, *, converses: bool = False) -> list[TaskBin
     Raises:
         CompileError: a task has no agent, or two tools have the same name.
     """
-    reserved, adapted = {INPUTS, STEPS, PENDING}, dict[int, GuardedTool]()
+    reserved, adapted = {INPUTS, STEPS, PENDING}, dict[int, AdaptedTool]()
     if converses:
         reserved.add(MESSAGES)
     if crew.planning:
@@ -195,7 +177,7 @@ def bind_tasks(crew: CrewDefinition, *, converses: bool = False) -> list[TaskBin
                 context=context,
                 number=number,
                 given_tools=tools,
-                tools=guarded_tools([*tools, *capability_tools(agent, tools, crew, task)], adapted, task.called),
+                tools=adapted_tools([*tools, *capability_tools(agent, tools, crew, task)], adapted, task.called),
                 plan_number=number + 1 if crew.planning else None,
                 converses=converses and all(binding.agent is not agent for binding in bindings),
             )
@@ -217,18 +199,29 @@ def single_binding(
     Raises:
         CompileError: two tools have the same name.
     """
-    user_tools = list(tools) if tools is not None else _user_tools(task, agent)
     crew = agent.crew if isinstance(agent.crew, CrewDefinition) else None
+    given_tools = list(tools) if tools is not None else _user_tools(task, agent)
+    return _bind_alone(task, agent, crew, context, given_tools, slug(_channel_title(task), taken={INPUTS}))
+
+
+def _bind_alone(
+    task: TaskDefinition,
+    agent: BaseAgentDefinition,
+    crew: CrewDefinition | None,
+    context: str | None,
+    tools: Sequence[object],
+    node: str,
+) -> TaskBinding:
     return TaskBinding(
         crew=crew,
         task=task,
         agent=agent,
-        slug=slug(_channel_title(task), taken={INPUTS}),
+        slug=node,
         context=(),
         context_text=context or "",
         without_context=context is None,
-        given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, task.called),
+        given_tools=tools,
+        tools=adapted_tools([*tools, *capability_tools(agent, tools, crew, task)], {}, task.called),
     )
 
 
@@ -255,17 +248,8 @@ def bind_delegated_task(
         CompileError: the coworker may delegate to an agent that the crew does not have.
     """
     coworkers = colleagues(crew, task, agent) if crew is not None and may_delegate else ()
-    user_tools = [*_user_tools(task, agent), *granted_tools(agent, coworkers)]
-    return TaskBinding(
-        crew=crew,
-        task=task,
-        agent=agent,
-        slug=node,
-        context=(),
-        context_text=context,
-        given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, task.called),
-    )
+    given_tools = [*_user_tools(task, agent), *granted_tools(agent, coworkers)]
+    return _bind_alone(task, agent, crew, context, given_tools, node)
 
 
 def crew_graph_key(crew: CrewDefinition) -> Hashable:

@@ -18,7 +18,7 @@ from crewgraph.compiler.surroundings import AROUND
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
 from crewgraph.compiler.task.events import TaskReport, record_task_note
-from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
+from crewgraph.compiler.task.guardrails import Guards, apply_guardrails, judging
 from crewgraph.compiler.task.runner import TaskRunner
 from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_output, structured
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
@@ -34,7 +34,6 @@ from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.overrides import override_of, overrides_any
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.text import shorten
 
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
@@ -191,6 +190,7 @@ class _TaskExecution:
             guardrails=task.all_guardrails,
             retries=task.guardrail_max_retries,
             where=task.called,
+            report=self.report,
             structure=task.output_pydantic or task.output_json,
         )
 
@@ -204,10 +204,10 @@ class _TaskExecution:
             self.make_runner()
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
-                output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
+                output, problem = yield from apply_guardrails(self.guards, output, problem, self)
                 set_fields(output, **self.made_so_far())  # a guardrail may have replaced it
             elif problem is not None:
-                output, problem = yield from self.demand_structure(output)
+                output, problem = yield from self.to_output(output.raw, demand=True)
             yield Enter("finish")
             if problem is not None:
                 set_fields(output, structure_error=problem)
@@ -277,33 +277,15 @@ class _TaskExecution:
         self.report.guardrail_retries += 1
         return self.attempt((refused.raw, reason))
 
-    def judge(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Verdict]:
-        """Return a model's verdict: the guardrail's own model, else the agent's."""
-        agent = self.runner.agent
-        model = agent.model if guardrail.llm is None else agent.model_for(guardrail.llm)
-        context = self.briefing.context
-        return (
-            yield Scope(
-                name=f"Guardrail: {shorten(guardrail.description, 60)}",
-                body=lambda: judge_output(
-                    guardrail, output.raw, output.description, context, model, self.book, self.usage
-                ),
-            )
-        )
-
-    def replace_text(self, output: TaskOutput, text: str) -> Body[tuple[TaskOutput, str | None]]:
-        """Return the output with a guardrail's text in place of its own."""
-        return self.to_output(text)
+    def judge(self, guardrail: ModelGuardrail, output: TaskOutput) -> Scope:
+        """Return the effect of a model's verdict."""
+        return judging(guardrail, output.raw, output.description, self.briefing.context, self.runner.agent)
 
     def replace_structure(self, output: TaskOutput, instance: BaseModel) -> TaskOutput:
         """Return the output with a guardrail's structure in place of its own."""
         converted = structured(self.task, instance)
         set_fields(output, pydantic=converted.pydantic, json_dict=converted.json_dict)
         return output
-
-    def demand_structure(self, output: TaskOutput) -> Body[tuple[TaskOutput, str | None]]:
-        """Have the text converted by a model or a converter; return why that failed, too."""
-        return self.to_output(output.raw, demand=True)
 
     def to_output(self, text: str, *, demand: bool = False) -> Body[tuple[TaskOutput, str | None]]:
         """Return a text as the task's output, and why it has no structure if one was asked for.
@@ -314,19 +296,7 @@ class _TaskExecution:
         """
         task, briefing, form = self.task, self.briefing, UNSTRUCTURED
         if (schema := self.assignment.structure) is not None:
-            agent = self.runner.agent
-            converter = task.converter_cls or agent.converter_override
-            form = yield from structure_output(
-                task,
-                schema,
-                text,
-                converter,
-                agent,
-                agent.converter_llm,
-                self.book,
-                self.usage,
-                demand=demand,
-            )
+            form = yield from structure_output(task, schema, text, self.runner.agent, demand=demand)
         output = TaskOutput.of(
             name=task.name or briefing.description,
             description=briefing.description,

@@ -10,8 +10,10 @@ from typing import Any, Protocol, Self, TypeVar
 
 from pydantic import BaseModel
 
+from crewgraph.compiler.agent.events import AgentReport
+from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.compiler.task.structure import request_structured
-from crewgraph.core.effects import Body, Call, EffectFailed, Notify
+from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.task.guardrail import (
@@ -64,6 +66,9 @@ class Guards:
     where: str
     """Whose guardrails these are, for messages."""
 
+    report: AgentReport
+    """Emits the events."""
+
     structure: type[BaseModel] | None = None
     """The pydantic model of the output."""
 
@@ -72,47 +77,32 @@ class Guards:
 
 
 class Attempt(Protocol[Out]):
-    """Repeats the work after a refusal, and applies the replacements of guardrails."""
+    """The work whose output guardrails judge: repeats it after a refusal, and applies the replacements of guardrails."""
 
     def retry(self, refused: Out, reason: str) -> Body[tuple[Out, str | None]]:
         """Return a new output, and why it has no structure if one was asked for."""
         ...
 
-    def judge(self, guardrail: ModelGuardrail, output: Out) -> Body[Verdict]:
-        """Return the verdict of a model."""
+    def judge(self, guardrail: ModelGuardrail, output: Out) -> Scope:
+        """Return the effect of a model's verdict."""
         ...
 
-    def replace_text(self, output: Out, text: str) -> Body[tuple[Out, str | None]]:
-        """Return the output with another text, and why that has no structure if one was asked for."""
+    def to_output(self, text: str, *, demand: bool = False) -> Body[tuple[Out, str | None]]:
+        """Return a text as the output, and why it has no structure if one was asked for.
+
+        Args:
+            text: the text.
+            demand: whether a text that does not hold the structure is converted, by a model or a converter.
+        """
         ...
 
     def replace_structure(self, output: Out, instance: BaseModel) -> Out:
         """Return the output with a guardrail's structure in place of its own."""
         ...
 
-    def demand_structure(self, output: Out) -> Body[tuple[Out, str | None]]:
-        """Have the text converted by a model or a converter; return why that failed, too."""
-        ...
-
-
-class GuardrailObserver(Protocol):
-    """Is notified of verdicts."""
-
-    def judging(self, guardrail: object, retries: int) -> None:
-        """A guardrail is about to judge."""
-        ...
-
-    def judged(self, verdict: Verdict, retries: int) -> None:
-        """A guardrail has judged."""
-        ...
-
-    def guardrail_failed(self, error: str, retries: int) -> None:
-        """A guardrail could not judge."""
-        ...
-
 
 def apply_guardrails(
-    guards: Guards, output: Out, problem: str | None, attempt: Attempt[Out], observer: GuardrailObserver
+    guards: Guards, output: Out, problem: str | None, attempt: Attempt[Out]
 ) -> Body[tuple[Out, str | None]]:
     """Return the output that every guardrail accepts, and why it has no structure if one was asked for.
 
@@ -122,29 +112,29 @@ def apply_guardrails(
     Raises:
         GuardrailFailed: a guardrail refused every attempt.
     """
-    last = len(guards.guardrails) - 1
+    last, report = len(guards.guardrails) - 1, guards.report
     for number, guardrail in enumerate(guards.guardrails):
         retries = 0
         while True:
-            yield Notify(partial(observer.judging, guardrail, retries))
+            yield Notify(partial(report.judging, guardrail, retries))
             try:
                 verdict, output, problem = yield from _judge_with_structure(
                     guards, number, retries, output, problem, attempt
                 )
             except EffectFailed as failure:  # not an effect, so that a resumed run judges again
-                observer.guardrail_failed(str(failure), retries)
+                report.guardrail_failed(str(failure), retries)
                 raise
-            yield Notify(partial(observer.judged, verdict, retries))
+            yield Notify(partial(report.judged, verdict, retries))
             if verdict["accepted"]:
                 output, problem = yield from _apply_verdict(verdict, guards, output, problem, attempt)
                 if (
                     problem is not None and number == last and output.raw.strip()
                 ):  # from nothing a model would invent one
-                    output, problem = yield from attempt.demand_structure(output)
+                    output, problem = yield from attempt.to_output(output.raw, demand=True)
                 if problem is None or number < last or verdict["text"] is not None:
                     break  # where the text is the guardrail's, the agent is not to blame for it
                 verdict = {"accepted": False, "error": f"it does not fit the structure asked for: {problem}"}
-                yield Notify(partial(observer.judged, verdict, retries))
+                yield Notify(partial(report.judged, verdict, retries))
             reason = str(verdict["error"])
             if retries >= guards.retries:
                 raise GuardrailFailed(_exhausted(guards, guardrail, number, reason))
@@ -162,7 +152,7 @@ def _judge_with_structure(
     except EffectFailed:
         if problem is None or model_guardrail(guards.guardrails[number]) is not None:
             raise
-        output, problem = yield from attempt.demand_structure(output)
+        output, problem = yield from attempt.to_output(output.raw, demand=True)
         if problem is not None:
             raise
     return (yield from _judge(guards, number, retries, output, attempt)), output, None
@@ -179,7 +169,7 @@ def _apply_verdict(
         if (instance := load_model(structure["fields"], model)) is not None:
             return attempt.replace_structure(output, instance), None
     if verdict["text"] is not None and verdict["text"] != output.raw:
-        return (yield from attempt.replace_text(output, verdict["text"]))
+        return (yield from attempt.to_output(verdict["text"]))
     return output, problem
 
 
@@ -187,7 +177,7 @@ def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Atte
     guardrail: Any = guards.guardrails[number]
     judge = model_guardrail(guardrail)
     if judge is not None:
-        return (yield from attempt.judge(judge, output))
+        return (yield attempt.judge(judge, output))
     name = _guardrail_name(guardrail)
     return (
         yield Call(
@@ -244,7 +234,13 @@ def _exhausted(guards: Guards, guardrail: object, number: int, reason: str) -> s
     )
 
 
-_ATTEMPTS = 2
+def judging(guardrail: ModelGuardrail, output: str, task: str, context: str, runner: AgentRunner) -> Scope:
+    """Return the effect of a model's verdict (the guardrail's own, else the agent's); see `judge_output`."""
+    model = runner.model if guardrail.llm is None else runner.model_for(guardrail.llm)
+    return Scope(
+        name=f"Guardrail: {shorten(guardrail.description, 60)}",
+        body=partial(judge_output, guardrail, output, task, context, model, runner.book, runner.usage),
+    )
 
 
 def judge_output(
@@ -267,7 +263,7 @@ def judge_output(
     system, question = guardrail.messages(book, output, task, context)
     messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": question}]
     reply = yield from request_structured(
-        messages, guardrail.verdict, model, book, usage, attempts=_ATTEMPTS, stage="guardrail"
+        messages, guardrail.verdict, model, book, usage, attempts=2, stage="guardrail"
     )
     if reply.value is None:
         raise OutputInvalid(

@@ -11,7 +11,7 @@ from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
 from crewgraph.compiler.surroundings import AROUND
-from crewgraph.compiler.task.binding import NO_TRAINING_DATA, TaskBinding, bind_delegated_task
+from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
 from crewgraph.compiler.task.training import apply_feedback, round_of, training_notes
@@ -55,7 +55,7 @@ class TaskRunner:
         if tools:
             from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
-            delegates = any(isinstance(tool.tool.source, CoworkerTool) for tool in tools)
+            delegates = any(isinstance(tool.source, CoworkerTool) for tool in tools)
         # Only if needed: the back reference would leave all of this to the garbage collector.
         prepare = self._with_delegation if delegates else None
         self.agent = AgentRunner(
@@ -160,7 +160,7 @@ class TaskRunner:
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         agent, briefing = self.agent, self._briefing
         lessons = ()
-        if self._assignment.lessons is not NO_TRAINING_DATA or AROUND.get().training is not None:
+        if self._assignment.lessons or AROUND.get().training is not None:
             lessons = training_notes(self._assignment, briefing, self._book)
         found = yield from agent.found_notes(briefing.description, briefing.expected_output, briefing.context)
         context_notes = (*lessons, *found)
@@ -177,7 +177,7 @@ class TaskRunner:
         return (yield from agent.reply(dialogue, briefing.context))
 
     def _with_delegation(self, tool: "EventTool") -> "EventTool":
-        source = tool.tool.tool.source
+        source = tool.tool.source
         from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:

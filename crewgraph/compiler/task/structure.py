@@ -1,14 +1,15 @@
 """Structured output of tasks: parsed from the answer, else converted by the user's converter or by a model."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.agent.dialogue import is_refused, is_unfinished
-from crewgraph.compiler.agent.protocol import final_text, reply_text
+from crewgraph.compiler.agent.protocol import final_text
+from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
 from crewgraph.core.messages import Message, Reply
@@ -22,8 +23,6 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainDict, model_outline
-
-_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,16 +42,7 @@ UNSTRUCTURED = Structured()
 
 
 def structure_output(
-    task: TaskDefinition,
-    schema: type[BaseModel],
-    text: str,
-    converter_class: object,
-    converters: "Converters",
-    llm: Any,
-    book: Book,
-    usage: UsageLedger,
-    *,
-    demand: bool,
+    task: TaskDefinition, schema: type[BaseModel], text: str, runner: AgentRunner, *, demand: bool
 ) -> Body[Structured]:
     """Convert a text to the structure that a task asks for.
 
@@ -60,20 +50,16 @@ def structure_output(
         task: the task that requests it.
         schema: the structure.
         text: the agent's answer.
+        runner: the agent, whose converter or model is used where the text cannot be parsed.
         demand: whether a text that does not hold the structure is converted.
-        converter_class: creates the user's own converter, which is used where the text cannot be parsed.
-        converters: the models to use instead.
-        llm: the same model as passed by the user, for the converter.
-        book: the prompts.
-        usage: counts the requests.
     """
     instance, problem = read_structure(text, schema)
     if instance is None and not demand:
         return Structured(problem=problem)
-    if instance is None and converter_class is not None:
-        instance, problem = yield from _convert_with_class(converter_class, task, text, schema, llm, book, usage)
+    if instance is None and (converter_class := task.converter_cls or runner.converter_override) is not None:
+        instance, problem = yield from _convert_with_class(converter_class, task, text, schema, runner)
     elif instance is None:
-        instance, problem = yield from convert_text(text, schema, converters, book, usage)
+        instance, problem = yield from convert_text(text, schema, runner)
     if instance is None:
         return Structured(problem=problem)
     return structured(task, instance)
@@ -93,31 +79,29 @@ def structured(task: TaskDefinition, instance: BaseModel) -> Structured:
     return Structured(pydantic=instance)
 
 
-class Converters(Protocol):
-    """The models that convert texts into structures; asked for when a text does not hold the structure."""
-
-    @property
-    def converter(self) -> Model:
-        """The model for text replies."""
-        ...
-
-    def structured_converter(self, structure: type[BaseModel]) -> Model | None:
-        """Return the same model, answering with a structure in its own way; None if it has none."""
-        ...
-
-
-def convert_text(
-    text: str, schema: type[BaseModel], converters: Converters, book: Book, usage: UsageLedger
-) -> Body[tuple[BaseModel | None, str]]:
+def convert_text(text: str, schema: type[BaseModel], runner: AgentRunner) -> Body[tuple[BaseModel | None, str]]:
     """Return the instance of a schema in a text, or None and the reason; a model is only needed if parsing fails."""
     instance, problem = read_structure(text, schema)
     if instance is not None:
         return instance, ""
     try:
-        plain, structured = converters.converter, converters.structured_converter(schema)
+        model = runner.converter
     except NoModelError:  # the agent works without a model, e.g. with a graph
         return None, f"{problem}, and the agent has no model to ask; give it `llm=`"
-    return (yield from _convert_with_model(text, schema, plain, structured, book, usage, problem))
+    book = runner.book
+    messages: list[Message] = [
+        {"role": "system", "content": book.slice("conversion_system", schema=model_outline(schema))},
+        {"role": "user", "content": book.slice("conversion_text", text=text)},
+    ]
+    try:
+        reply = yield from request_structured(messages, schema, model, book, runner.usage, falls_back=True)
+    except EffectFailed as failure:  # the answer matters more than its structure: the task continues with the text
+        return None, _not_asked(failure)
+    return reply.value, reply.problem
+
+
+def _not_asked(failure: EffectFailed) -> str:
+    return f"the model could not be asked: {failure}"
 
 
 def _convert_with_class(
@@ -125,12 +109,11 @@ def _convert_with_class(
     task: TaskDefinition,
     text: str,
     schema: type[BaseModel],
-    llm: object,
-    book: Book,
-    usage: UsageLedger,
+    runner: AgentRunner,
 ) -> Body[tuple[BaseModel | None, str]]:
     """Convert a text with the user's converter; its requests are part of one effect."""
-    instructions = book.slice("conversion_system", schema=model_outline(schema))
+    llm = runner.converter_llm
+    instructions = runner.book.slice("conversion_system", schema=model_outline(schema))
     counted = OngoingCall()
     try:
         outcome: PlainDict = yield Call(
@@ -146,7 +129,7 @@ def _convert_with_class(
         return None, f"`{converter_class.__name__}` did not convert it: {failure}"
     name = getattr(llm, "model", None)
     for tokens in outcome["used"]:
-        usage.count(name if isinstance(name, str) else converter_class.__name__, tokens)
+        runner.usage.count(name if isinstance(name, str) else converter_class.__name__, tokens)
     if "fields" in outcome:  # as JSON, which strict models validate by other rules
         try:
             return schema.model_validate_json(json.dumps(outcome["fields"]), by_alias=False, by_name=True), ""
@@ -169,46 +152,6 @@ def _encode_converted(converted: object) -> dict[str, object]:
     if isinstance(converted, BaseModel):
         return {"fields": converted.model_dump(mode="json", by_alias=False, round_trip=True)}
     return {"text": converted if isinstance(converted, str) else json.dumps(converted)}
-
-
-def _convert_with_model(
-    text: str,
-    schema: type[BaseModel],
-    plain: Model,
-    structured: Model | None,
-    book: Book,
-    usage: UsageLedger,
-    problem: str,
-) -> Body[tuple[BaseModel | None, str]]:
-    """Ask a model for the structure: natively if the model supports it, else as text that contains it."""
-    transcript = Transcript(
-        [
-            {"role": "system", "content": book.slice("conversion_system", schema=model_outline(schema))},
-            {"role": "user", "content": book.slice("conversion_text", text=text)},
-        ]
-    )
-    model = plain if structured is None else structured
-    for _ in range(_ATTEMPTS):
-        try:
-            reply: Reply = yield ModelCall(model=model, transcript=transcript)
-        except EffectFailed as failure:
-            usage.failed(failure.spent)
-            problem = f"the model could not be asked: {failure}"
-            if is_unfinished(failure):
-                continue
-            if model is plain:
-                # The answer matters more than its structure: the task continues with the text.
-                return None, problem
-            model = plain  # not every server knows the schema's features
-            continue
-        usage.answered(model, reply)
-        answer = reply_structure(reply, schema, any_name=True) or reply_text(reply["content"])
-        instance, problem = (None, "it was cut off") if "cut" in reply else read_structure(answer, schema)
-        if instance is not None:
-            return instance, ""
-        transcript.add({"role": "assistant", "content": answer})
-        transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
-    return None, problem
 
 
 _Schema = TypeVar("_Schema", bound=BaseModel)
@@ -237,6 +180,7 @@ def request_structured(
     *,
     attempts: int = 3,
     stage: str = "model",
+    falls_back: bool = False,
 ) -> Body[StructuredReply[_Schema]]:
     """Request a reply that is an instance of a schema.
 
@@ -248,24 +192,26 @@ def request_structured(
         usage: counts the requests.
         attempts: the maximum number of requests.
         stage: the step of a task that the requests belong to.
+        falls_back: whether a model that fails to answer in its own way is asked for a text, whatever the failure.
     """
     transcript = Transcript(messages)
-    text, problem, structured = "", "", structured_model(model, schema)
-    for _ in range(attempts):
-        request = ModelCall(model=model, transcript=transcript, stage=stage)
+    text, problem, asked = "", "", structured_model(model, schema) or model
+    while attempts:
         try:
-            reply: Reply = yield request if structured is None else replace(request, model=structured)
+            reply: Reply = yield ModelCall(model=asked, transcript=transcript, stage=stage)
         except EffectFailed as failure:
             usage.failed(failure.spent)
             if is_unfinished(failure):
-                problem = failure.text
+                problem = _not_asked(failure)
+                attempts -= 1
                 continue
-            if structured is None or not is_refused(failure):
+            if asked is model or not (falls_back or is_refused(failure)):
                 raise
-            structured = None  # not every server knows response formats
-            reply = yield request
-        usage.answered(model, reply)
-        text = final_text(reply)
+            asked = model  # not every server knows response formats, or all of a schema
+            continue
+        attempts -= 1
+        usage.answered(asked, reply)
+        text = reply_structure(reply, schema, any_name=True) or final_text(reply)
         value, problem = (None, "it was cut off") if "cut" in reply else read_structure(text, schema)
         if value is not None:
             return StructuredReply(value, text, "")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from crewgraph.compiler.surroundings import AROUND, TrainingRound
-from crewgraph.compiler.task.binding import TaskBinding
+from crewgraph.compiler.task.binding import TaskBinding, lessons_for
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.structure import request_structured
 from crewgraph.core.effects import Body, Call
@@ -80,7 +80,9 @@ def training_notes(assignment: TaskBinding, briefing: Briefing, book: Book) -> t
     """Return the lessons for the agent's prompt; in a training, the feedback of earlier rounds."""
     role, training = assignment.agent.template("role") or "", round_of(assignment)
     lessons = (
-        assignment.lessons.of(role, briefing.role) if training is None else training.earlier_feedback.get(role, ())
+        lessons_for(assignment.lessons, role, briefing.role)
+        if training is None
+        else training.earlier_feedback.get(role, ())
     )
     return (book.slice("lessons", lessons="\n".join(f"- {lesson}" for lesson in lessons)),) if lessons else ()
 

@@ -78,7 +78,7 @@ class RemoteAgentsCapability(Capability):
         return [*remote_tools(remotes, cards, taken, book)]
 
     def adapt_tool(self, tool: EventTool, book: Book) -> EventTool:
-        source = tool.tool.tool.source
+        source = tool.tool.source
         if not isinstance(source, RemoteAgentTool) or override_of(source, "_run") is not None:
             return tool
         return BoundRemoteAgent(tool.tool, tool.agent, tool.task, source, book, crew=tool.crew)

@@ -131,7 +131,7 @@ class SkillsCapability(Capability):
 
     def notes(self, tools: Mapping[str, EventTool], book: Book) -> Sequence[str]:
         """Return the full text of activated skills, and a list of those available."""
-        loaders = (tool.name for tool in tools.values() if isinstance(tool.tool.tool.source, LoadSkillTool))
+        loaders = (tool.name for tool in tools.values() if isinstance(tool.tool.source, LoadSkillTool))
         active = [format_skill_context(skill) for skill in self._active]
         catalog = build_skill_catalog(self._skills)
         available = [format_skill_context(skill, label=name) for name, skill in catalog.items()]

@@ -14,7 +14,7 @@ from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
 from crewgraph.compiler.crew.result import conversation_placeholder, result_channels, write_result
 from crewgraph.compiler.preflight import check_crew
 from crewgraph.compiler.surroundings import AROUND
-from crewgraph.compiler.task.binding import TaskBinding, TrainingData, bind_tasks, crew_graph_key, training_data_of
+from crewgraph.compiler.task.binding import Lessons, TaskBinding, bind_tasks, crew_graph_key, lessons_of
 from crewgraph.core.pregel import node_name
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.revision import Revision
@@ -59,7 +59,7 @@ def compile_crew(
     """Compile a crew to a graph for the caller; see `Crew.compile`."""
     check_crew(crew)
     converses = messages is not False
-    tasks = _bind_with_lessons(crew, training_data_of(crew), converses=converses) if crew.tasks else []
+    tasks = _bind_with_lessons(crew, lessons_of(crew), converses=converses) if crew.tasks else []
     crew_inputs = crew_input(tasks)
     placeholder = conversation_placeholder(messages, crew_inputs.placeholders)
     tasks = [replace(binding, conversed=placeholder) for binding in tasks]
@@ -106,7 +106,7 @@ def graph_of(crew: CrewDefinition, checkpointer: Any, granularity: str = "task")
     """
     if crew.training:
         _check_trains(crew)
-    lessons = training_data_of(crew)
+    lessons = lessons_of(crew)
     # What is cached holds the crew and the checkpointer, so their ids cannot be reused. A shallow copy shares the cache.
     form = (id(crew), lessons, id(checkpointer), granularity)
     current: CrewGraph | None = crew.derived.get(form)
@@ -119,7 +119,7 @@ def graph_of(crew: CrewDefinition, checkpointer: Any, granularity: str = "task")
     return current
 
 
-def _checked(crew: CrewDefinition, lessons: TrainingData, checkpointer: Any, granularity: str) -> CrewGraph:
+def _checked(crew: CrewDefinition, lessons: Lessons, checkpointer: Any, granularity: str) -> CrewGraph:
     """Check a crew, and compile it unless its graph is the same as that of a former run."""
     check_crew(crew)
     check_budgets(crew)
@@ -150,7 +150,7 @@ def _check_trains(crew: CrewDefinition) -> None:
         )
 
 
-def _bind_with_lessons(crew: CrewDefinition, lessons: TrainingData, *, converses: bool = False) -> list[TaskBinding]:
+def _bind_with_lessons(crew: CrewDefinition, lessons: Lessons, *, converses: bool = False) -> list[TaskBinding]:
     return [replace(bind_task, lessons=lessons) for bind_task in bind_tasks(crew, converses=converses)]
 
 

@@ -116,7 +116,7 @@ def place_to_ask(place: RunPlace, bindings: Sequence[AgentBinding]) -> RunPlace:
 def _asks(binding: AgentBinding) -> bool:
     if _is_reviewed(binding) or getattr(binding.agent, "middleware", None):
         return True
-    tools = [tool.tool.source for tool in binding.tools.values()]
+    tools = [tool.source for tool in binding.tools.values()]
     for agent in () if binding.crew is None else binding.crew.agents:  # it may delegate work to them
         tools += agent.tools or ()
     return bool(tools) and any(map(approval_of, tools))

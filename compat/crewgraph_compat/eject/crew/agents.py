@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
-from crewgraph.compiler.agent.cached_tool import CachedTool, with_cache
+from crewgraph.compiler.agent.cached_tool import cache_of
 from crewgraph.compiler.crew.manager import colleagues
-from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task, training_data_of
+from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task, lessons_for, lessons_of
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -142,14 +142,14 @@ class _Member:
 def note_reused_results(binding: AgentBinding, loop: AgentGraph) -> None:
     """Note of which tools of an agent the results are reused."""
     for name, tool in binding.tools.items():
-        if isinstance(tool.tool.source, CoworkerTool):
+        if isinstance(tool.source, CoworkerTool):
             continue
-        loop.reuse(name, wanted=isinstance(with_cache(tool, binding.agent, binding.crew), CachedTool))
+        loop.reuse(name, wanted=cache_of(tool, binding.agent, binding.crew) is not None)
 
 
 def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgentDefinition]:
     """Return the agents that an agent can delegate to."""
-    sources = [tool.tool.source for tool in assignment.tools.values()]
+    sources = [tool.source for tool in assignment.tools.values()]
     return next((source.agents for source in sources if isinstance(source, CoworkerTool)), list[Any]())
 
 
@@ -165,7 +165,7 @@ def system_prompt_of(
 
 def _lessons(agent: BaseAgentDefinition, parts: ProgramWriters, crew: CrewDefinition | None) -> str:
     """Return the lessons from an agent's training."""
-    lessons = () if crew is None else training_data_of(crew).of(agent.template("role") or "", agent.role)
+    lessons = () if crew is None else lessons_for(lessons_of(crew), agent.template("role") or "", agent.role)
     return "\n\n" + parts.book.slice("lessons", lessons="\n".join(f"- {item}" for item in lessons)) if lessons else ""
 
 

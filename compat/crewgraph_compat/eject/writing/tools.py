@@ -9,9 +9,9 @@ from typing import Any
 
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.text import slug
+from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.base import BaseTool, Tool, keep_always
 from crewgraph.tools.langchain import is_langchain_tool
-from crewgraph.tools.use import GuardedTool
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
 from crewgraph_compat.eject.user_code.module import FRAMEWORKS, UserCode, UserModule, is_installed_package
 from crewgraph_compat.eject.writing.agent_graph import AgentGraph
@@ -37,41 +37,41 @@ class ToolFunctions:
         self._by_content: dict[tuple[object, ...], str] = {}
         """The names of the tools by their content: equal ones are written once."""
 
-    def name(self, guarded: GuardedTool, where: str) -> str | None:
+    def name(self, adapted: AdaptedTool, where: str) -> str | None:
         """Return the name of a tool in the program, or None after recording that it has no translation.
 
         Args:
-            guarded: the tool.
+            adapted: the tool.
             where: its owner, for messages.
         """
-        source = guarded.tool.source
+        source = adapted.source
         if isinstance(source, CoworkerTool):  # written with the agent
             return None
         if id(source) not in self._written:
-            self._written[id(source)] = self._tool(guarded, source, f"tool `{guarded.tool.title}` of {where}")
+            self._written[id(source)] = self._tool(adapted, source, f"tool `{adapted.title}` of {where}")
         return self._written[id(source)]
 
-    def _tool(self, guarded: GuardedTool, source: Any, where: str) -> str | None:
+    def _tool(self, adapted: AdaptedTool, source: Any, where: str) -> str | None:
         refuse = self._lifter.refusals.add
-        if guarded.tool.require_approval or guarded.once:
+        if adapted.require_approval or adapted.once:
             refuse(where, "it requires approval, or its calls must never be repeated (`once`)")
         if is_langchain_tool(source):
             return self._of_langchain(source, where)
         if (most := getattr(source, "max_usage_count", None)) is not None:
-            self._loop.max_uses[guarded.name] = most
+            self._loop.max_uses[adapted.name] = most
         keeps = getattr(source, "cache_function", keep_always)
         if keeps is not keep_always:
-            self._loop.cache_conditions[guarded.name] = (
+            self._loop.cache_conditions[adapted.name] = (
                 self._lifter.value(keeps, f"the cache function of {where}") or "None"
             )
         if getattr(source, "result_as_answer", False):
             self._loop.returns_directly = True
         if isinstance(source, Tool):
-            return self._of_function(guarded, source.func, where, ends=source.result_as_answer)
+            return self._of_function(adapted, source.func, where, ends=source.result_as_answer)
         if inspect.isfunction(source):
-            return self._of_function(guarded, source, where, ends=False)
+            return self._of_function(adapted, source, where, ends=False)
         if isinstance(source, BaseTool):
-            return self._of_class(guarded, source, where)
+            return self._of_class(adapted, source, where)
         refuse(where, f"`{type(source).__name__}` is not a supported tool type")
         return None
 
@@ -91,49 +91,49 @@ class ToolFunctions:
         results.append(UserModule.named(self._lifter.target))
         return [module for module in results if module is not None]
 
-    def _of_function(self, guarded: GuardedTool, function: Any, where: str, *, ends: bool) -> str | None:
+    def _of_function(self, adapted: AdaptedTool, function: Any, where: str, *, ends: bool) -> str | None:
         self._loop.is_async |= inspect.iscoroutinefunction(function)
         self._sheet.use("langchain_core.tools", "tool")
         module, name = UserModule.of(function), str(getattr(function, "__name__", ""))
         if module is None or name not in module.definitions:
-            return self._left(guarded, where, "its source is not at the top level of a module")
-        written = _decorator(guarded, name, ends=ends)
+            return self._left(adapted, where, "its source is not at the top level of a module")
+        written = _decorator(adapted, name, ends=ends)
         if (is_installed_package(module.name) and module.name not in FRAMEWORKS) or self._lifter.is_imported(module):
             self._sheet.use(module.name, name)
             called = self._sheet.names.new(f"{name}_tool")
-            self._sheet.add(f"{called} = {_applied(guarded, ends=ends)}({name})", _RANK)
+            self._sheet.add(f"{called} = {_applied(adapted, ends=ends)}({name})", _RANK)
             return called
         text = _without_decorators(textwrap.dedent(module.segment(module.definitions[name])))
         key = (module.file, name, written)
         if key not in self._by_content:
             called = self._by_content[key] = self._sheet.names.new(name, "_tool")
-            written = _decorator(guarded, called, ends=ends)
+            written = _decorator(adapted, called, ends=ends)
             text = text.replace(f"def {name}(", f"def {called}(", 1)
             if called == name:
                 self._lifter.register(module, name, called)
             self._lifter.source(module, f"{written}\n{text}", where, _RANK, defined=_DEFINED)
         return self._by_content[key]
 
-    def _of_class(self, guarded: GuardedTool, source: BaseTool, where: str) -> str | None:
+    def _of_class(self, adapted: AdaptedTool, source: BaseTool, where: str) -> str | None:
         kind, run = type(source), type(source)._run  # pyright: ignore[reportPrivateUsage]
         module = UserModule.of(kind)
         if module is None or is_installed_package(module.name):
-            return self._installed(guarded, source, where)
+            return self._installed(adapted, source, where)
         self._loop.is_async |= inspect.iscoroutinefunction(run)
         self._sheet.use("langchain_core.tools", "tool")
         try:
             text = textwrap.dedent(inspect.getsource(run))
             function = _as_function(text, source)
         except OSError as error:
-            return self._left(guarded, where, str(error))
+            return self._left(adapted, where, str(error))
         except _NotPlain as error:
-            return self._object(guarded, source, module, where, str(error))
-        key = (kind, guarded.name, source.description, function, source.result_as_answer)
+            return self._object(adapted, source, module, where, str(error))
+        key = (kind, adapted.name, source.description, function, source.result_as_answer)
         if key in self._by_content:
             return self._by_content[key]
-        name = self._by_content[key] = self._sheet.names.new(slug(guarded.name), "_tool")
+        name = self._by_content[key] = self._sheet.names.new(slug(adapted.name), "_tool")
         text = function.replace("def _run(", f"def {name}(", 1)
-        words = [] if guarded.name == name else [json.dumps(guarded.name, ensure_ascii=False)]
+        words = [] if adapted.name == name else [json.dumps(adapted.name, ensure_ascii=False)]
         schema = source.args_schema
         owner = UserModule.of(schema)
         if owner is not None and owner.values.get(schema.__name__) is schema:
@@ -146,41 +146,41 @@ class ToolFunctions:
         self._lifter.source(module, f"{decorated}\n{text}", where, _RANK, defined=_DEFINED)
         return name
 
-    def _object(self, guarded: GuardedTool, source: BaseTool, module: UserModule, where: str, why: str) -> str | None:
+    def _object(self, adapted: AdaptedTool, source: BaseTool, module: UserModule, where: str, why: str) -> str | None:
         """Return the name of an object of the user's class, whose base becomes LangChain's `BaseTool`."""
         kind = type(source)
         try:
             words = construction(source)
         except NotPlainTool as error:
-            return self._left(guarded, where, f"{why}, and {error}")
+            return self._left(adapted, where, f"{why}, and {error}")
         if kind.__name__ not in module.definitions:
-            return self._left(guarded, where, f"{why}, and its class is not at the top level of a module")
-        key = (kind, guarded.name, words)
+            return self._left(adapted, where, f"{why}, and its class is not at the top level of a module")
+        key = (kind, adapted.name, words)
         if key not in self._by_content:
             called = self._lifter.value(kind, where)
             if called is None:
                 return None
-            name = self._by_content[key] = self._sheet.names.new(slug(guarded.name), "_tool")
+            name = self._by_content[key] = self._sheet.names.new(slug(adapted.name), "_tool")
             lines = [f"{name} = {called}({words})"]
-            if source.name != guarded.name:
-                lines.append(f"{name}.name = {json.dumps(guarded.name)}")
+            if source.name != adapted.name:
+                lines.append(f"{name}.name = {json.dumps(adapted.name)}")
             if source.result_as_answer:
                 lines.append(f"{name}.return_direct = True")
             self._sheet.add("\n".join(lines), _RANK)
         return self._by_content[key]
 
-    def _installed(self, guarded: GuardedTool, source: BaseTool, where: str) -> str:
+    def _installed(self, adapted: AdaptedTool, source: BaseTool, where: str) -> str:
         """Return the name of a tool of an installed package: a plain function for it, or a function that calls it."""
         kind = type(source)
-        key = (kind, guarded.name, repr({name: getattr(source, name) for name in kind.model_fields}))
+        key = (kind, adapted.name, repr({name: getattr(source, name) for name in kind.model_fields}))
         if key in self._by_content:
             return self._by_content[key]
         plain = plain_function(source)
         if plain is None:
-            called = self._calling(guarded, source, where)
+            called = self._calling(adapted, source, where)
             if called is None:
                 return self._left(
-                    guarded, where, f"`{kind.__module__}.{kind.__name__}` is defined in an installed package"
+                    adapted, where, f"`{kind.__module__}.{kind.__name__}` is defined in an installed package"
                 )
             plain = called
         self._sheet.use("langchain_core.tools", "tool")
@@ -189,19 +189,19 @@ class ToolFunctions:
                 self._sheet.use(module, *names)
             else:
                 self._sheet.module(module)
-        name = self._by_content[key] = self._sheet.names.new(slug(guarded.name), "_tool")
-        described = json.dumps(guarded.spec["description"], ensure_ascii=False)
+        name = self._by_content[key] = self._sheet.names.new(slug(adapted.name), "_tool")
+        described = json.dumps(adapted.spec["description"], ensure_ascii=False)
         ends = ", return_direct=True" if source.result_as_answer else ""
         body = textwrap.indent(plain.body, "    ")
         self._sheet.add(
-            f"@tool({json.dumps(guarded.name)}, description={described}{ends})\n"
+            f"@tool({json.dumps(adapted.name)}, description={described}{ends})\n"
             f"def {name}({plain.parameters}) -> str:\n"
-            f'    """{doc_line(guarded.tool.title)}"""\n{body}',
+            f'    """{doc_line(adapted.title)}"""\n{body}',
             _RANK,
         )
         return name
 
-    def _calling(self, guarded: GuardedTool, source: BaseTool, where: str) -> PlainFunction | None:
+    def _calling(self, adapted: AdaptedTool, source: BaseTool, where: str) -> PlainFunction | None:
         """Return the function that calls a tool of crewai_tools, if that can be created again."""
         kind = type(source)
         if kind.__module__.partition(".")[0] != "crewai_tools" or not hasattr(
@@ -212,7 +212,7 @@ class ToolFunctions:
             words = construction(source)
         except NotPlainTool:
             return None
-        schema: dict[str, Any] = guarded.spec["parameters"]
+        schema: dict[str, Any] = adapted.spec["parameters"]
         required, listed = schema.get("required", ()), schema.get("properties", {})
         names = sorted(listed, key=lambda name: name not in required)
         takes = [
@@ -230,19 +230,19 @@ class ToolFunctions:
         body = f"return str({kind.__name__}({words}).run({chosen}))"
         return PlainFunction(", ".join(takes), body, {"crewai_tools": (kind.__name__,)})
 
-    def _left(self, guarded: GuardedTool, where: str, why: str) -> str:
+    def _left(self, adapted: AdaptedTool, where: str, why: str) -> str:
         """Return a placeholder for a tool that the user has to write."""
-        key = (guarded.name, json.dumps(guarded.spec, sort_keys=True, default=str))
+        key = (adapted.name, json.dumps(adapted.spec, sort_keys=True, default=str))
         if key in self._by_content:
             return self._by_content[key]
         self._sheet.use("langchain_core.tools", "tool")
-        name = self._by_content[key] = self._sheet.names.new(slug(guarded.name), "_tool")
-        names = list(guarded.spec["parameters"].get("properties", {}))
+        name = self._by_content[key] = self._sheet.names.new(slug(adapted.name), "_tool")
+        names = list(adapted.spec["parameters"].get("properties", {}))
         value = ", ".join(f"{item}: str" for item in names)
-        message = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)
-        described = json.dumps(guarded.spec["description"], ensure_ascii=False)
+        message = json.dumps(f"TODO: write the tool `{adapted.name}`", ensure_ascii=False)
+        described = json.dumps(adapted.spec["description"], ensure_ascii=False)
         self._sheet.add(
-            f"@tool({json.dumps(guarded.name)}, description={described})\n"
+            f"@tool({json.dumps(adapted.name)}, description={described})\n"
             f"def {name}({value}) -> str:\n"
             f'    """The implementation is not translated."""\n'
             f"    # TODO: {' '.join(why.split())[:90]}\n"
@@ -273,13 +273,13 @@ def _python_type(schema: Any) -> str:
     return kinds[0] if kinds else "str"
 
 
-def _decorator(guarded: GuardedTool, name: str, *, ends: bool) -> str:
-    applied = _applied(guarded, ends=ends, name=name)
+def _decorator(adapted: AdaptedTool, name: str, *, ends: bool) -> str:
+    applied = _applied(adapted, ends=ends, name=name)
     return f"@{applied}"
 
 
-def _applied(guarded: GuardedTool, *, ends: bool, name: str = "") -> str:
-    words = [] if guarded.name == name else [json.dumps(guarded.name, ensure_ascii=False)]
+def _applied(adapted: AdaptedTool, *, ends: bool, name: str = "") -> str:
+    words = [] if adapted.name == name else [json.dumps(adapted.name, ensure_ascii=False)]
     words += ["return_direct=True"] if ends else []
     return f"tool({', '.join(words)})" if words else "tool"
 
