@@ -121,17 +121,6 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def task_id_of(fields: Mapping[str, Any]) -> str | None:
-    """Return the id of the task that an event with these fields belongs to."""
-    task_id: str | None = fields.get("task_id")
-    return attribute(_task_in(fields), "id") if task_id is None else task_id
-
-
-def _task_in(fields: Mapping[str, object]) -> object:
-    task = fields.get("from_task")
-    return fields.get("task") if task is None else task
-
-
 class BaseEvent(RedactedRepr):
     """An event of a run.
 
@@ -216,7 +205,9 @@ class BaseEvent(RedactedRepr):
 
     def model_post_init(self, context: object, /) -> None:
         fields, known = self.__dict__, dict[str, Any]()
-        task, agent = _task_in(fields), fields.get("from_agent")
+        task, agent = fields.get("from_task"), fields.get("from_agent")
+        if task is None:
+            task = fields.get("task")
         if agent is None:
             agent = fields.get("agent")
         if task is not None:

@@ -104,9 +104,7 @@ class AgentReport:
     def of_plan(self, event: type[BaseEvent], fields: PlainDict) -> None:
         """A step of a plan begins, ends or is judged, or the plan changes."""
         if crewai_event_bus.wants(event) and not is_replayed():
-            crewai_event_bus.emit_new(
-                self._agent, event, {"from_task": self._task, "from_agent": self._agent, **fields}
-            )
+            crewai_event_bus.emit(self._agent, event(from_task=self._task, from_agent=self._agent, **fields))
 
     def condensing(self) -> None:
         """The conversation is too long and is about to be condensed."""
@@ -221,7 +219,7 @@ class AgentReport:
             from crewgraph.events.agent import AgentEvent
 
             of_agent = self._task is None or issubclass(loaded(event), AgentEvent)
-            crewai_event_bus.emit_new(self._agent if of_agent else self._task, event, fields)
+            crewai_event_bus.emit(self._agent if of_agent else self._task, event(**fields))
 
 
 def _kind_and_name(guardrail: object) -> dict[str, str]:
