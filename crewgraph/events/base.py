@@ -2,14 +2,13 @@
 
 import dataclasses
 import math
-import os
-import random
 from collections.abc import Iterable, Mapping, Set
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from threading import RLock
 from typing import Annotated, Any, ClassVar, cast
+from uuid import uuid4
 
 from pydantic import (
     VERSION,
@@ -28,17 +27,10 @@ from crewgraph.schema import Metadata, PlainDict
 
 _NAMES = ("id", "role", "name")
 
-_ids = random.Random()
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_ids.seed)
-
 
 def new_id() -> str:
-    """Return a new id for an event or a request: a random UUID (version 4) as text. Not for anything that must be secret."""
-    digits = f"{_ids.getrandbits(128):032x}"
-    return (
-        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
-    )
+    """Return a new id for an event or a request."""
+    return str(uuid4())
 
 
 def attribute(owner: object, name: str) -> str | None:

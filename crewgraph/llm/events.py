@@ -293,13 +293,7 @@ class _Asked:
 def _plain_reply(reply: Reply) -> Reply:
     """Return a reply as plain data: lone surrogates (half of an emoji) can be neither stored nor sent."""
     content = reply["content"]
-    if (
-        type(content) is str
-        and content.isascii()
-        and not reply["extra"]
-        and "hooked" not in reply
-        and all(map(_is_ascii, reply["tool_calls"]))
-    ):
+    if type(content) is str and content.isascii() and not (reply["extra"] or reply["tool_calls"] or "hooked" in reply):
         return reply
     calls: list[ToolRequest] = [{**call, "args": _storable(call["args"])} for call in reply["tool_calls"]]
     return cast(Reply, plain({**reply, "tool_calls": calls}))
@@ -313,25 +307,6 @@ def _storable(args: PlainDict | str) -> PlainDict | str:
         return json.dumps(args, default=str)
     except (RecursionError, TypeError, ValueError) as error:
         return f"{{unreadable: {type(error).__name__}"
-
-
-def _is_ascii(call: ToolRequest) -> bool:
-    """Whether a tool call is plain data already: its arguments are ASCII texts, truth values and small numbers."""
-    args = call["args"]
-    if isinstance(args, str):
-        return args.isascii()
-    return all(
-        name.isascii()
-        and (
-            (type(value) is str and value.isascii())
-            or type(value) is bool
-            or (type(value) is int and abs(value) < _SMALL)
-        )
-        for name, value in args.items()
-    )
-
-
-_SMALL = 1 << 62
 
 
 def _event_settings(identity: Mapping[str, object]) -> dict[str, Any]:

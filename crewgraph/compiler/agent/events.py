@@ -101,7 +101,7 @@ class AgentReport:
             from_agent=self._agent,
         )
 
-    def of_plan(self, event: type[BaseEvent], fields: PlainDict) -> None:
+    def of_plan(self, event: Any, fields: PlainDict) -> None:
         """A step of a plan begins, ends or is judged, or the plan changes."""
         if crewai_event_bus.wants(event) and not is_replayed():
             crewai_event_bus.emit(self._agent, event(from_task=self._task, from_agent=self._agent, **fields))
@@ -213,7 +213,7 @@ class AgentReport:
             from_agent=self._agent,
         )
 
-    def _emit(self, event: type[BaseEvent], **fields: object) -> None:
+    def _emit(self, event: type[BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
             from crewgraph.events.agent import AgentEvent
