@@ -24,7 +24,6 @@ from crewgraph.llm.base import BaseLLM, WatchedModel, accepted_arguments
 from crewgraph.llm.conversation import (
     aexpanded,
     expanded,
-    get_field,
     openai_messages,
     openai_tool,
     plain_messages,
@@ -38,7 +37,7 @@ from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.replies import Limit, said_ending, whole_reply
 from crewgraph.llm.usage import langchain_usage
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
-from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
+from crewgraph.schema import PlainDict, PlainMapping, get_field, is_list, is_mapping, is_object
 from crewgraph.scoped import give_back
 
 

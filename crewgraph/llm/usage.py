@@ -8,9 +8,8 @@ from pydantic import BaseModel
 from crewgraph.core.limits import UsageCounter, UsageEntry, request_entry
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
-from crewgraph.llm.conversation import get_field
 from crewgraph.llm.current_call import CALL
-from crewgraph.schema import PlainDict, PlainMapping, trusted
+from crewgraph.schema import PlainDict, PlainMapping, get_field, trusted
 
 
 class UsageMetrics(BaseModel):
