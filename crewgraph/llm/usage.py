@@ -54,16 +54,9 @@ class UsageMetrics(BaseModel):
         usage = read_usage(usage_data)
         return None if usage is None else cls.of(usage)
 
-    def count(self, usage: Usage | None) -> None:
-        """Add one answered request in place; None (nothing reported) counts only the request."""
-        sums = vars(self)  # `setattr` on a pydantic model would dominate the cost
-        sums["successful_requests"] += 1
-        for name, tokens in (usage or {}).items():
-            sums[name] += tokens
-
     def add_usage_metrics(self, usage_metrics: Self) -> None:
         """Add other metrics in place."""
-        sums, more = vars(self), vars(usage_metrics)
+        sums, more = vars(self), vars(usage_metrics)  # `setattr` on a pydantic model would dominate the cost
         for name in _NOTHING:
             sums[name] += more[name]
 
