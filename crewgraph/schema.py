@@ -43,6 +43,13 @@ def is_mapping(value: object) -> TypeIs[PlainMapping]:
     return isinstance(value, Mapping)
 
 
+def get_field(holder: object, name: str) -> object:
+    """Return a value of a mapping or an attribute of an object; None if it is missing."""
+    if is_mapping(holder):
+        return holder.get(name)
+    return getattr(holder, name, None)
+
+
 def not_a_model(field: str, value: object) -> str | None:
     """Return what to write instead of a value that is no pydantic model, for a field that takes one; None if it is one."""
     if isinstance(value, BaseModel):

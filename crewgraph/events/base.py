@@ -2,14 +2,13 @@
 
 import dataclasses
 import math
-import os
-import random
 from collections.abc import Iterable, Mapping, Set
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from threading import RLock
 from typing import Annotated, Any, ClassVar, cast
+from uuid import uuid4
 
 from pydantic import (
     VERSION,
@@ -28,17 +27,10 @@ from crewgraph.schema import Metadata, PlainDict
 
 _NAMES = ("id", "role", "name")
 
-_ids = random.Random()
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_ids.seed)
-
 
 def new_id() -> str:
-    """Return a new id for an event or a request: a random UUID (version 4) as text. Not for anything that must be secret."""
-    digits = f"{_ids.getrandbits(128):032x}"
-    return (
-        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
-    )
+    """Return a new id for an event or a request."""
+    return str(uuid4())
 
 
 def attribute(owner: object, name: str) -> str | None:
@@ -119,17 +111,6 @@ _REFERENCES = frozenset({"agent", "crew", "from_agent", "from_task", "task", "to
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def task_id_of(fields: Mapping[str, Any]) -> str | None:
-    """Return the id of the task that an event with these fields belongs to."""
-    task_id: str | None = fields.get("task_id")
-    return attribute(_task_in(fields), "id") if task_id is None else task_id
-
-
-def _task_in(fields: Mapping[str, object]) -> object:
-    task = fields.get("from_task")
-    return fields.get("task") if task is None else task
 
 
 class BaseEvent(RedactedRepr):
@@ -216,7 +197,9 @@ class BaseEvent(RedactedRepr):
 
     def model_post_init(self, context: object, /) -> None:
         fields, known = self.__dict__, dict[str, Any]()
-        task, agent = _task_in(fields), fields.get("from_agent")
+        task, agent = fields.get("from_task"), fields.get("from_agent")
+        if task is None:
+            task = fields.get("task")
         if agent is None:
             agent = fields.get("agent")
         if task is not None:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from crewgraph.annotations import signature_of
 from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemitted_event
+from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
@@ -95,9 +95,6 @@ class HandlerPlan:
     awaited: tuple[Handler, ...]
     """The `async def` ones."""
 
-    is_empty: bool
-    """Whether there are no handlers."""
-
     needs_event: bool
     """Whether the event must be created: it has handlers, or opens or closes a scope for other events that have."""
 
@@ -110,7 +107,7 @@ class HandlerPlan:
             if not any(earlier.handler == registration.handler for earlier in handled[:number]):
                 handlers[registration.awaited].append(call_handler(registration.handler))
         needs_event = bool(handled) or any(_in_scope_of(event_type, registration) for registration in registrations)
-        return cls(tuple(handlers[False]), tuple(handlers[True]), not handled, needs_event)
+        return cls(tuple(handlers[False]), tuple(handlers[True]), needs_event)
 
 
 def _in_scope_of(event_type: type[BaseEvent], registration: Registration) -> bool:
@@ -216,17 +213,6 @@ class EventBus:
             return True
         return bool(here.listeners) and any(listener.wants(loaded(event_type)) for listener in here.listeners)
 
-    def emit_new(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
-        """Create an event from these fields and emit it; without listeners, only open or close its scope.
-
-        Check `wants` before gathering the fields.
-        """
-        event_type = loaded(event_type)
-        if self._plan(event_type).is_empty and not _context_handlers(event_type):
-            assign_lineage(unemitted_event(event_type, fields))
-        else:
-            self.emit(source, event_type(**fields))
-
     def emit(self, source: object, event: BaseEvent) -> Future[None] | None:
         """Deliver an event to its handlers.
 
@@ -235,10 +221,11 @@ class EventBus:
             is an `async def`. Never block on it on the thread whose event loop runs the handlers.
         """
         assign_lineage(event)
-        plan, context_handlers = self._plan(type(event)), _context_handlers(type(event))
-        if plan.is_empty and not context_handlers:
+        plan = self._plan(type(event))
+        handlers = (*plan.inline, *_context_handlers(type(event)))
+        if not (handlers or plan.awaited):
             return None
-        for handler in (*plan.inline, *context_handlers):
+        for handler in handlers:
             if (unfinished := _call(handler, source, event)) is not None:
                 self._pending.start(unfinished, f"the event `{event.type}`")
         if not plan.awaited:

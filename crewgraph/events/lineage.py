@@ -2,18 +2,16 @@
 
 A start event (of a kickoff, a task, a model request) opens a scope, and its end event closes it. Threads and tasks inherit
 the open scopes of the code that starts them. Events are numbered per run, across its threads and tasks. An event without
-listeners is replaced by an `UnemittedEvent`, so that the scope it opens or closes still counts for others.
+listeners that opens or closes a scope is created where others need the scope.
 """
 
 import threading
-from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
 from typing import NamedTuple
 from uuid import uuid4
 
-from crewgraph.events.base import BaseEvent, new_id, task_id_of
+from crewgraph.events.base import BaseEvent
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import scoped
 
@@ -63,30 +61,6 @@ OUTER: frozenset[str] = frozenset(
 """The types of the events around the work of agents; inside it they occur only in runs that a tool kicks off."""
 
 
-@dataclass(eq=False)
-class UnemittedEvent:
-    """The part of an event that places other events; creating the whole event takes ten times as long."""
-
-    type: str
-    task_id: str | None
-    event_id: str = field(default_factory=new_id)
-    parent_event_id: str | None = None
-    previous_event_id: str | None = None
-    triggered_by_event_id: str | None = None
-    started_event_id: str | None = None
-    emission_sequence: int | None = None
-
-
-def unemitted_event(event_type: type[BaseEvent], fields: Mapping[str, object]) -> UnemittedEvent:
-    """Return the stand-in for an event of a class with these fields."""
-    return UnemittedEvent(_type_of(event_type), task_id_of(fields))
-
-
-@cache
-def _type_of(event_type: type[BaseEvent]) -> str:
-    return event_type.model_fields["type"].default
-
-
 Scopes = tuple[tuple[str, str], ...]
 """The open scopes, the innermost last: the id and the type of the event that opened each."""
 
@@ -128,7 +102,7 @@ LINEAGE: ContextVar[Lineage] = ContextVar("crewgraph_lineage", default=Lineage()
 """The lineage of the running code; it moves on with each event."""
 
 
-def assign_lineage(event: BaseEvent | UnemittedEvent) -> None:
+def assign_lineage(event: BaseEvent) -> None:
     """Set the lineage of an event that is emitted; an event that has one keeps it."""
     fields = vars(event)  # assigning to an event costs more than all of this
     if fields["emission_sequence"] is not None:

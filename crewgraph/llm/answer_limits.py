@@ -9,7 +9,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from functools import cache
 from math import inf
 from typing import Any, Literal, NamedTuple
@@ -94,23 +94,16 @@ class AnswerClock:
         request.extensions["timeout"] = {**times, "read": self._wait}
         self._asked_at = now
 
-    def answered(self, response: Any) -> "_Done":
-        """Watch the body of a response, whose head has come."""
+    def answered(self, response: Any) -> bool:
+        """Watch the body of a response, whose head has come; return whether it is to be read, as it may be an error."""
         self._asked_at, self._received, self.note = None, 0, ""
         length = response.headers.get("content-length", "")
         if length.isdigit() and int(length) > _MOST_BYTES:
             self._received = int(length)
             raise self._error("size", response.request)
-        is_sync = hasattr(response.stream, "__iter__")
         response.stream = _stream_class(_package_of(response))(response.stream, self, response.request)
         kind = response.headers.get("content-type", "").partition(";")[0]
-        if response.status_code != 200 or not (kind.endswith("json") and "ndjson" not in kind):
-            return _DONE
-        if not is_sync:
-            return _Reading(self, response)
-        response.read()
-        self.read(response)
-        return _DONE
+        return response.status_code == 200 and kind.endswith("json") and "ndjson" not in kind
 
     def read(self, response: Any) -> None:
         """Give a response whose body is an error the status of the error."""
@@ -206,25 +199,6 @@ _ANSWERS = ("choices", "content", "candidates", "message", "status")
 """Fields of answers, of which one without an error has one that is not empty."""
 
 
-class _Done:
-    """What a hook returns: httpx awaits it on an event loop only."""
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        yield from ()
-
-
-_DONE = _Done()
-
-
-class _Reading(_Done):
-    def __init__(self, clock: AnswerClock, response: Any) -> None:
-        self._clock, self._response = clock, response
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        yield from self._response.aread().__await__()
-        self._clock.read(self._response)
-
-
 def _package_of(part: Any) -> str:
     """Return the package of a request or response: httpx, or one with its classes, such as httpx2."""
     return type(part).__module__.partition(".")[0]
@@ -263,23 +237,37 @@ def _stream_class(package: str) -> Any:
     return CountedStream
 
 
-def _on_request(request: Any) -> _Done:
+def _on_request(request: Any) -> None:
     clock = CALL.get().clock
     if clock is not None:
         clock.ask(request)
-    return _DONE
 
 
-def _on_response(response: Any) -> _Done:
+async def _aon_request(request: Any) -> None:
+    _on_request(request)
+
+
+def _on_response(response: Any) -> None:
     clock = CALL.get().clock
-    return _DONE if clock is None else clock.answered(response)
+    if clock is not None and clock.answered(response):
+        response.read()
+        clock.read(response)
 
 
-_HOOKS: Mapping[str, Any] = {"request": _on_request, "response": _on_response}
+async def _aon_response(response: Any) -> None:
+    clock = CALL.get().clock
+    if clock is not None and clock.answered(response):
+        await response.aread()
+        clock.read(response)
 
 
 def add_hooks(client: Any) -> None:
     """Add the hooks to an httpx client, once; they do nothing but in requests of ours."""
+    is_async = hasattr(client, "aclose")
+    hooks = {
+        "request": _aon_request if is_async else _on_request,
+        "response": _aon_response if is_async else _on_response,
+    }
     client.event_hooks = {
-        name: calls if _HOOKS[name] in calls else [*calls, _HOOKS[name]] for name, calls in client.event_hooks.items()
+        name: calls if hooks[name] in calls else [*calls, hooks[name]] for name, calls in client.event_hooks.items()
     }

@@ -1,6 +1,6 @@
 """Adapts objects with `.call`, such as `BaseLLM` subclasses, to `crewgraph.core.protocols.Model`.
 
-`CallModel` is the adapter, `TracedCall` reports a call to LangChain's callbacks, `read_answer` parses what `call` returned,
+`CallModel` is the adapter, `read_answer` parses what `call` returned,
 `as_plain_data` reduces provider objects to plain data, and `with_bytes` restores the bytes in it.
 """
 
@@ -24,7 +24,6 @@ from crewgraph.llm.base import BaseLLM, WatchedModel, accepted_arguments
 from crewgraph.llm.conversation import (
     aexpanded,
     expanded,
-    get_field,
     openai_messages,
     openai_tool,
     plain_messages,
@@ -38,90 +37,8 @@ from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.replies import Limit, said_ending, whole_reply
 from crewgraph.llm.usage import langchain_usage
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
-from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
+from crewgraph.schema import PlainDict, PlainMapping, get_field, is_list, is_mapping, is_object
 from crewgraph.scoped import give_back
-
-
-class TracedCall:
-    """A LangChain callback run of type "llm" for a model that is not a LangChain model.
-
-    Args:
-        name: The name of the model.
-        provider: The provider, by the name that price tables use.
-        request: The conversation and the tools.
-        config: The caller's config.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        provider: str,
-        request: tuple[Sequence[Message], Sequence[ToolSpec]],
-        config: Config,
-    ) -> None:
-        self._name, self._provider = name, provider
-        self._messages, self._tools = request
-        self._config = config
-        self._run: Any = None
-        self._streamed = False
-
-    def start(self) -> Config:
-        """Start the run and return the config for child runs."""
-        callbacks = load("langchain_core.callbacks")
-        manager = callbacks.CallbackManager.configure(
-            inheritable_callbacks=self._config.get("callbacks"),
-            inheritable_tags=self._config.get("tags"),
-            inheritable_metadata=self._config.get("metadata"),
-            local_metadata={"ls_provider": self._provider, "ls_model_name": self._name, "ls_model_type": "chat"},
-        )
-        messages = load("langchain_core.messages").convert_to_messages(openai_messages(self._messages))
-        parameters: dict[str, object] = {"model": self._name}
-        if self._tools:
-            parameters["tools"] = [openai_tool(tool) for tool in self._tools]
-        self._run = manager.on_chat_model_start(
-            {"name": self._name, "id": ["crewgraph", "llm", self._name]},
-            [messages],
-            name=self._name,
-            invocation_params=parameters,
-        )[0]
-        child_manager = callbacks.CallbackManager(handlers=[], parent_run_id=self._run.run_id)
-        child_manager.set_handlers(self._run.inheritable_handlers)
-        child_manager.add_tags(self._run.inheritable_tags)
-        child_manager.add_metadata(self._run.inheritable_metadata)
-        return {**self._config, "callbacks": child_manager}
-
-    def text(self, piece: str) -> None:
-        """Report a chunk of the answer."""
-        self._streamed = True
-        self._show(piece)
-
-    def _show(self, piece: str, **fields: Any) -> None:
-        message = load("langchain_core.messages").AIMessageChunk(piece, id=self._message_id, **fields)
-        chunk = load("langchain_core.outputs").ChatGenerationChunk(message=message)
-        self._run.on_llm_new_token(piece, chunk=chunk)
-
-    def end(self, reply: Reply) -> None:
-        """End the run with a reply."""
-        outputs, usage = load("langchain_core.outputs"), langchain_usage(reply["usage"])
-        reply["id"] = self._message_id
-        if self._streamed:
-            self._show("", usage_metadata=usage, chunk_position="last")
-        message = load("langchain_core.messages").AIMessage(
-            reply["content"],
-            id=self._message_id,
-            tool_calls=[call for call in reply["tool_calls"] if isinstance(call["args"], dict)],
-            usage_metadata=usage,
-        )
-        generation = outputs.ChatGeneration(message=message, text=text_of(reply["content"]))
-        self._run.on_llm_end(outputs.LLMResult(generations=[[generation]]))
-
-    def fail(self, error: BaseException) -> None:
-        """End the run with an error."""
-        self._run.on_llm_error(error)
-
-    @property
-    def _message_id(self) -> str:
-        return f"run-{self._run.run_id}"
 
 
 def read_answer(returned: object, usage: Usage | None = None) -> Reply:
@@ -361,19 +278,19 @@ def _current_config() -> ContextVar[Any]:
 
 
 class _Call:
-    """Context of one call: collects usage, converts errors and, if traced, reports a run."""
+    """Context of one call: collects usage, converts errors and, if traced, reports a LangChain callback run of type "llm"."""
 
     def __init__(self, model: CallModel, request: tuple[Sequence[Message], Sequence[ToolSpec]], config: Config) -> None:
         self._ongoing = OngoingCall(observed=True)
-        self._model, self._config = model, config
-        is_watched = model.traced and is_traced(config)
-        self._run = TracedCall(model.name, model.provider, request, config) if is_watched else None
+        self._model, self._request, self._config = model, request, config
+        self._run: Any = None
+        self._streamed = False
 
     def __enter__(self) -> Self:
         config = self._config
-        if self._run is not None:
-            config = self._run.start()
-            self._ongoing.on_text = self._run.text
+        if self._model.traced and is_traced(config):
+            config = self._start(config)
+            self._ongoing.on_text = self._text
         self._tokens: tuple[Token[Any], ...] = (CALL.set(CurrentCall(self._ongoing, *CALL.get()[1:])),)
         if config:  # makes runs of LangChain models that the object calls children of this one
             self._tokens += (_current_config().set(config),)
@@ -387,7 +304,7 @@ class _Call:
             return False
         if self._run is not None and not isinstance(error, GeneratorExit):
             redact_error(error, self._model.redactor())
-            self._run.fail(error)
+            self._run.on_llm_error(error)
         return ProviderErrors(self._model.name, self._model.redactor).__exit__(kind, error, trace)
 
     def read(self, returned: object, stop: Sequence[str]) -> Reply:
@@ -400,5 +317,55 @@ class _Call:
         if stop:
             reply["content"] = cut_at(reply["content"], stop)
         if self._run is not None:
-            self._run.end(reply)
+            self._end(reply)
         return reply
+
+    def _start(self, config: Config) -> Config:
+        """Start the run and return the config for child runs."""
+        name, (messages, tools) = self._model.name, self._request
+        callbacks = load("langchain_core.callbacks")
+        manager = callbacks.CallbackManager.configure(
+            inheritable_callbacks=config.get("callbacks"),
+            inheritable_tags=config.get("tags"),
+            inheritable_metadata=config.get("metadata"),
+            local_metadata={"ls_provider": self._model.provider, "ls_model_name": name, "ls_model_type": "chat"},
+        )
+        parameters: dict[str, object] = {"model": name}
+        if tools:
+            parameters["tools"] = [openai_tool(tool) for tool in tools]
+        self._run = manager.on_chat_model_start(
+            {"name": name, "id": ["crewgraph", "llm", name]},
+            [load("langchain_core.messages").convert_to_messages(openai_messages(messages))],
+            name=name,
+            invocation_params=parameters,
+        )[0]
+        child_manager = callbacks.CallbackManager(handlers=[], parent_run_id=self._run.run_id)
+        child_manager.set_handlers(self._run.inheritable_handlers)
+        child_manager.add_tags(self._run.inheritable_tags)
+        child_manager.add_metadata(self._run.inheritable_metadata)
+        return {**config, "callbacks": child_manager}
+
+    def _text(self, piece: str) -> None:
+        """Report a chunk of the answer."""
+        self._streamed = True
+        self._show(piece)
+
+    def _show(self, piece: str, **fields: Any) -> None:
+        message = load("langchain_core.messages").AIMessageChunk(piece, id=f"run-{self._run.run_id}", **fields)
+        chunk = load("langchain_core.outputs").ChatGenerationChunk(message=message)
+        self._run.on_llm_new_token(piece, chunk=chunk)
+
+    def _end(self, reply: Reply) -> None:
+        """End the run with a reply."""
+        outputs, usage = load("langchain_core.outputs"), langchain_usage(reply["usage"])
+        reply["id"] = f"run-{self._run.run_id}"
+        if self._streamed:
+            self._show("", usage_metadata=usage, chunk_position="last")
+        message = load("langchain_core.messages").AIMessage(
+            reply["content"],
+            id=reply["id"],
+            tool_calls=[call for call in reply["tool_calls"] if isinstance(call["args"], dict)],
+            usage_metadata=usage,
+        )
+        generation = outputs.ChatGeneration(message=message, text=text_of(reply["content"]))
+        self._run.on_llm_end(outputs.LLMResult(generations=[[generation]]))

@@ -14,7 +14,7 @@ from crewgraph.errors import ModelError
 from crewgraph.extensions import extension
 from crewgraph.llm.errors import InvalidMessage
 from crewgraph.llm.provider_fields import KEY, join_parts, read_part
-from crewgraph.schema import PlainDict, is_mapping, is_object
+from crewgraph.schema import PlainDict, get_field, is_mapping, is_object
 
 _ROLES = {
     "human": "user",
@@ -115,13 +115,6 @@ def _read_call(call: object) -> ToolRequest:
         "name": str(get_field(holder, "name") or ""),
         "args": parsed_arguments(arguments),
     }
-
-
-def get_field(holder: object, name: str) -> object:
-    """Return a value of a mapping or an attribute of an object; None if it is missing."""
-    if is_mapping(holder):
-        return holder.get(name)
-    return getattr(holder, name, None)
 
 
 def read_tools(tools: Sequence[object] | None) -> list[ToolSpec]:

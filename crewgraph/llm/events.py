@@ -1,4 +1,4 @@
-"""Emits events for model requests: `EventModel` for whole requests, the chunk handlers for streamed answers.
+"""Emits events for model requests: `ReportedRequest` for whole requests, the chunk handlers for streamed answers.
 
 Replies that are replayed from the journal emit no events.
 """
@@ -17,7 +17,6 @@ from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.current import CURRENT
 from crewgraph.core.limits import check_limits
-from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.core.protocols import Model
@@ -29,7 +28,6 @@ from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool
 from crewgraph.llm.current_call import CALL, RequestEnd
 from crewgraph.llm.errors import UnfinishedReply
 from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
-from crewgraph.llm.wrapping import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
 
@@ -154,10 +152,9 @@ class StreamingChunkHandler(_ChunkHandler):
 
 
 @dataclass(eq=False)
-class EventModel(ModelWrapper[Model]):
-    """A model that emits events for its requests."""
+class Requester:
+    """Who makes requests, as their events say."""
 
-    model: Model
     source: Any
     """The source of the events."""
 
@@ -167,25 +164,11 @@ class EventModel(ModelWrapper[Model]):
     task: Any = None
     """The task it works on, if any."""
 
-    def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: RunnableConfig
-    ) -> Reply:
-        with _Asked(self, messages, tools, config) as asked:
-            reply = self.model.complete(messages, tools, stop, asked.config)
-        return asked.completed(reply)
-
-    async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: RunnableConfig
-    ) -> Reply:
-        with _Asked(self, messages, tools, config) as asked:
-            reply = await awaited(self.model.acomplete(messages, tools, stop, asked.config))
-        return asked.completed(reply)
-
-    def delayed(self, seconds: float, max_rpm: int | None = None) -> None:
+    def delayed(self, model: str, seconds: float, max_rpm: int | None = None) -> None:
         """Emit the event of a delay, for `max_rpm` or requested by the provider."""
         if crewai_event_bus.wants(late.LLMCallDelayedEvent):
             event = late.LLMCallDelayedEvent(
-                from_agent=self.agent, from_task=self.task, model=self.name, seconds=seconds, max_rpm=max_rpm
+                from_agent=self.agent, from_task=self.task, model=model, seconds=seconds, max_rpm=max_rpm
             )
             crewai_event_bus.emit(self.source if self.agent is None else self.agent, event)
 
@@ -197,13 +180,18 @@ class EventModel(ModelWrapper[Model]):
             ledger.count(model, usage)
 
 
-class _Asked:
-    """A request that is reported: a context manager around it, and what its answer becomes."""
+class ReportedRequest:
+    """A request to a model that is reported: a context manager around it, and what its answer becomes."""
 
     def __init__(
-        self, model: EventModel, messages: Sequence[Message], tools: Sequence[ToolSpec], config: RunnableConfig
+        self,
+        requester: Requester,
+        model: Model,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        config: RunnableConfig,
     ) -> None:
-        self._model, self._name, self._messages = model, model.name, messages
+        self._requester, self._name, self._messages = requester, model.name, messages
         check_limits(self._name)
         self._ends = CALL.get().ends
         call_id = ""
@@ -213,7 +201,7 @@ class _Asked:
                 call_id := new_id(),
                 messages=openai_messages(messages),
                 tools=[openai_tool(tool) for tool in tools] or None,
-                stream=bool(getattr(model.source, "stream", None)),
+                stream=bool(getattr(requester.source, "stream", None)),
                 **_event_settings(model.identity),
             )
         self.config: RunnableConfig = config
@@ -225,8 +213,8 @@ class _Asked:
 
     def _listen(self) -> None:
         """Emit an event per chunk of the answer."""
-        model, kind = self._model, StreamingChunkHandler if LISTENING.get().sinks else _ChunkHandler
-        self._chunks = kind(model.source, model.agent, model.task, self._call_id)
+        requester, kind = self._requester, StreamingChunkHandler if LISTENING.get().sinks else _ChunkHandler
+        self._chunks = kind(requester.source, requester.agent, requester.task, self._call_id)
         callbacks: object = ensure_config(self.config).get("callbacks")
         if isinstance(callbacks, BaseCallbackManager):
             manager = callbacks.copy()
@@ -237,7 +225,7 @@ class _Asked:
         self.config = listened_to
 
     def __enter__(self) -> Self:
-        self._token = CALL.set(CALL.get()._replace(caller=(self._model.agent, self._model.task), ends=None))
+        self._token = CALL.set(CALL.get()._replace(caller=(self._requester.agent, self._requester.task), ends=None))
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -245,15 +233,13 @@ class _Asked:
         if error is None or isinstance(error, GeneratorExit):  # the run is lost
             return
         if isinstance(error, UnfinishedReply):  # it is paid all the same
-            self._model.count(self._name, error.usage)
+            self._requester.count(self._name, error.usage)
         self._failed(error)
 
     def _emit(self, kind: Any, call_id: str, **fields: Any) -> None:
-        model = self._model
-        event = kind(
-            from_agent=model.agent, from_task=model.task, model=self._name, call_id=call_id or new_id(), **fields
-        )
-        crewai_event_bus.emit(model.source, event)
+        who = self._requester
+        event = kind(from_agent=who.agent, from_task=who.task, model=self._name, call_id=call_id or new_id(), **fields)
+        crewai_event_bus.emit(who.source, event)
 
     def _failed(self, error: BaseException) -> None:
         if crewai_event_bus.wants(late.LLMCallFailedEvent):
@@ -262,12 +248,17 @@ class _Asked:
     def completed(self, reply: Reply) -> Reply:
         """Return the reply as plain data, and report it, now or once the hooks after it have run."""
         metadata, reasoning = reply.pop("metadata", None), reply.pop("reasoning", "")
-        reply = _plain_reply(reply)
+        content = reply["content"]
+        is_plain = type(content) is str and content.isascii() and not (reply["extra"] or reply["tool_calls"])
+        if not is_plain or "hooked" in reply:
+            # Lone surrogates (half of an emoji) can be neither stored nor sent.
+            calls: list[ToolRequest] = [{**call, "args": _storable(call["args"])} for call in reply["tool_calls"]]
+            reply = cast(Reply, plain({**reply, "tool_calls": calls}))
         if self._chunks is not None and not self._chunks.has_shown_reasoning:
             reasoning = reasoning or message_reasoning(reply["content"], reply["extra"])
             if reasoning and crewai_event_bus.wants(late.LLMThinkingChunkEvent):
                 self._emit(late.LLMThinkingChunkEvent, self._call_id, chunk=reasoning)
-        self._model.count(reply.get("model", self._name), reply["usage"])
+        self._requester.count(reply.get("model", self._name), reply["usage"])
         if crewai_event_bus.wants(late.LLMCallCompletedEvent):
 
             def completed(content: Content) -> None:
@@ -290,21 +281,6 @@ class _Asked:
         return reply
 
 
-def _plain_reply(reply: Reply) -> Reply:
-    """Return a reply as plain data: lone surrogates (half of an emoji) can be neither stored nor sent."""
-    content = reply["content"]
-    if (
-        type(content) is str
-        and content.isascii()
-        and not reply["extra"]
-        and "hooked" not in reply
-        and all(map(_is_ascii, reply["tool_calls"]))
-    ):
-        return reply
-    calls: list[ToolRequest] = [{**call, "args": _storable(call["args"])} for call in reply["tool_calls"]]
-    return cast(Reply, plain({**reply, "tool_calls": calls}))
-
-
 def _storable(args: PlainDict | str) -> PlainDict | str:
     """Return arguments that can be stored and sent back: others as text, which is refused with the reason when it is read."""
     if isinstance(args, str) or unstorable(args) is None:
@@ -313,25 +289,6 @@ def _storable(args: PlainDict | str) -> PlainDict | str:
         return json.dumps(args, default=str)
     except (RecursionError, TypeError, ValueError) as error:
         return f"{{unreadable: {type(error).__name__}"
-
-
-def _is_ascii(call: ToolRequest) -> bool:
-    """Whether a tool call is plain data already: its arguments are ASCII texts, truth values and small numbers."""
-    args = call["args"]
-    if isinstance(args, str):
-        return args.isascii()
-    return all(
-        name.isascii()
-        and (
-            (type(value) is str and value.isascii())
-            or type(value) is bool
-            or (type(value) is int and abs(value) < _SMALL)
-        )
-        for name, value in args.items()
-    )
-
-
-_SMALL = 1 << 62
 
 
 def _event_settings(identity: Mapping[str, object]) -> dict[str, Any]:

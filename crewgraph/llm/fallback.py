@@ -12,9 +12,9 @@ from crewgraph.core.operations import Program
 from crewgraph.core.outages import status_of
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
+from crewgraph.llm.asking import AskingModel, asking
 from crewgraph.llm.errors import ContextLengthExceeded, UnfinishedReply
 from crewgraph.llm.structure import structured_model
-from crewgraph.llm.wrapping import AskingModel, asking
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 from crewgraph.tracebacks import raised_by_signal
@@ -54,8 +54,6 @@ class FallbackModel(AskingModel):
     models: Sequence[Model]
     """At least one model, in the order to try; every request starts with the first."""
 
-    on_fallback: OnFallback | None = None
-
     @property
     def name(self) -> str:
         return self.models[0].name
@@ -80,27 +78,44 @@ class FallbackModel(AskingModel):
 
     def answer(self, *request: Any) -> Program[Reply]:
         """Answer a conversation; the reply names the model that answered if it is not the first."""
-        reasons: list[str] = []
-        used: list[tuple[str, Usage | None]] = []  # by models whose answers are not whole
-        for number, model in enumerate(self.models):
-            try:
-                reply: Reply = yield asking(model, *request)
-            except Exception as error:
-                following = next(iter(self.models[number + 1 :]), None)
-                if following is None or not may_fall_back(error):
-                    if reasons:
-                        error.add_note(f"`{model.name}` was called because {'; '.join(reasons)}")
-                    raise
-                reason = f"{type(error).__name__}: {error}"
-                if isinstance(error, UnfinishedReply):
-                    used.append((model.name, error.usage))
-                reasons.append(f"`{model.name}` failed ({reason})")
-                _log.warning("model `%s` failed, falling back to `%s`: %s", model.name, following.name, reason)
-                if self.on_fallback is not None:
-                    self.on_fallback(model.name, following.name, error)
-                continue
-            if not number:
-                return reply
-            reply = {**reply, "model": reply.get("model") or model.name}
-            return {**reply, "before": used} if used else reply
-        raise AssertionError("the last attempt raises")
+
+        def ask(model: Model, _: bool) -> Program[Reply]:
+            return (yield asking(model, *request))
+
+        return first_answer(self.models, ask)
+
+
+def first_answer(
+    models: Sequence[Model], ask: Callable[[Model, bool], Program[Reply]], on_fallback: OnFallback | None = None
+) -> Program[Reply]:
+    """Return the answer of the first model that does not fail, with its name if it is not the first.
+
+    Args:
+        models: The models, in the order to try.
+        ask: Asks one, given whether it is the last.
+        on_fallback: Called before each further model.
+    """
+    reasons: list[str] = []
+    used: list[tuple[str, Usage | None]] = []  # by models whose answers are not whole
+    for number, model in enumerate(models):
+        following = next(iter(models[number + 1 :]), None)
+        try:
+            reply: Reply = yield from ask(model, following is None)
+        except Exception as error:
+            if following is None or not may_fall_back(error):
+                if reasons:
+                    error.add_note(f"`{model.name}` was called because {'; '.join(reasons)}")
+                raise
+            reason = f"{type(error).__name__}: {error}"
+            if isinstance(error, UnfinishedReply):
+                used.append((model.name, error.usage))
+            reasons.append(f"`{model.name}` failed ({reason})")
+            _log.warning("model `%s` failed, falling back to `%s`: %s", model.name, following.name, reason)
+            if on_fallback is not None:
+                on_fallback(model.name, following.name, error)
+            continue
+        if not number:
+            return reply
+        reply = {**reply, "model": reply.get("model") or model.name}
+        return {**reply, "before": used} if used else reply
+    raise AssertionError("the last attempt raises")

@@ -453,8 +453,8 @@ class LLM(ResponsesMixin, BaseLLM):
         self, messages: Any, tools: Any, callbacks: Any, functions: Any, task: Any, agent: Any, response_model: Any
     ) -> "Program[Any]":
         from crewgraph.core.operations import user_call
+        from crewgraph.llm.asking import asking
         from crewgraph.llm.events import function_events
-        from crewgraph.llm.wrapping import asking
 
         response_format = response_model or self.response_format
         model = self._model_for(response_format, agent, task)
@@ -505,9 +505,9 @@ class LLM(ResponsesMixin, BaseLLM):
         model = FallbackModel([primary, *map(resolve.as_model, self.fallbacks)]) if self.fallbacks else primary
         if (ongoing := CALL.get().ongoing) is not None and ongoing.observed:
             return model
-        from crewgraph.llm.hooks import requested_model
+        from crewgraph.llm.requested import RequestedModel
 
-        return requested_model(model, self, self, agent, task, in_agent=False)
+        return RequestedModel(model=model, source=self, llm=self, agent=agent, task=task, in_agent=False)
 
     def _record_answer(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})

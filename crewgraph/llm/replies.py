@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 from crewgraph.core.messages import Content, Cut, Reply
 from crewgraph.extras import load
-from crewgraph.llm.conversation import get_field, text_of
+from crewgraph.llm.conversation import text_of
 from crewgraph.llm.current_call import CALL, OngoingCall
 from crewgraph.llm.errors import ReplyCut, ReplyFiltered, ReplyRefused
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainMapping, is_list, is_mapping, is_object
+from crewgraph.schema import PlainMapping, get_field, is_list, is_mapping, is_object
 from crewgraph.text import shorten
 
 _log = redacted_logger(__name__)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakValueDictionary
@@ -13,7 +13,7 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.call_model import CallModel
 from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.overrides import override_of
-from crewgraph.schema import PlainDict, PlainMapping, is_mapping
+from crewgraph.schema import PlainDict, is_mapping
 
 if TYPE_CHECKING:
     from crewgraph.llm.chat_model import ChatModel
@@ -58,7 +58,8 @@ def as_model(llm: object) -> Model:
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
     if is_mapping(llm):
-        return as_model(_from_keywords(llm))
+        check_model(llm)
+        return as_model(llm_from_name(llm))
     if models := _listed_models(llm):
         return _fallback_model([model for item in map(as_model, models) for model in getattr(item, "models", [item])])
     return _cached_adapter(llm)
@@ -73,7 +74,8 @@ def check_model(llm: object) -> None:
     if isinstance(llm, type):
         raise _class_error(llm)
     if is_mapping(llm):
-        _check_keywords(llm)
+        if not isinstance(llm.get("model"), str):
+            raise ModelError(f'A model as a dict needs a name: {{"model": "openai/gpt-4o", ...}}, not {sorted(llm)}.')
     elif models := _listed_models(llm):
         for item in models:
             check_model(item)
@@ -175,18 +177,6 @@ def llm_from_name(value: Any) -> object:
     from crewgraph.llm.llm import LLM
 
     return LLM(**keywords)
-
-
-def _from_keywords(keywords: Mapping[str, Any]) -> "LLM":
-    _check_keywords(keywords)
-    from crewgraph.llm.llm import LLM
-
-    return LLM(**keywords)
-
-
-def _check_keywords(keywords: PlainMapping) -> None:
-    if not isinstance(keywords.get("model"), str):
-        raise ModelError(f'A model as a dict needs a name: {{"model": "openai/gpt-4o", ...}}, not {sorted(keywords)}.')
 
 
 def llm_from_attributes(llm: object) -> "LLM":

@@ -5,7 +5,6 @@ Reads status and delay from exceptions.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
@@ -13,9 +12,7 @@ from typing import Any
 from crewgraph.core.messages import Reply
 from crewgraph.core.operations import Program
 from crewgraph.core.outages import status_of
-from crewgraph.core.protocols import Model
 from crewgraph.llm.rate_limit import Waiter
-from crewgraph.llm.wrapping import ModelWrapper, asking
 from crewgraph.settings import longest_retry_after
 
 _RETRY_STATUSES = (429, 503)
@@ -62,56 +59,50 @@ def _pause(error: Exception, retries_made: int) -> float | None:
 _CLIENT_WAIT = 60.0
 """The longest delay, in seconds, that provider clients handle with their own retries."""
 
-_RETRIES = 2
+
+def retried(
+    ask: Callable[[], Program[Reply]],
+    on_wait: Callable[[float], None],
+    max_retries: int,
+    min_wait: float = _CLIENT_WAIT,
+    max_wait: float | None = None,
+) -> Program[Reply]:
+    """Make the retries that a model's client does not make; waits end early if the call is abandoned.
+
+    Args:
+        ask: Makes the request.
+        on_wait: Called with the seconds before each wait.
+        max_retries: Maximum number of retries.
+        min_wait: Shorter waits are left to the provider's client, in seconds.
+        max_wait: The request fails if the provider asks for a longer wait, in seconds; None for CREWGRAPH_MAX_RETRY_AFTER.
+
+    Raises:
+        LimitReached: Nothing waits for the answer any longer (`max_execution_time`).
+    """
+    longest = longest_retry_after() if max_wait is None else max_wait
+    for made in range(max_retries + 1):
+        try:
+            return (yield from ask())
+        except Exception as error:
+            seconds = None if made == max_retries else _wait_after(error, made, min_wait, longest)
+            if seconds is None:
+                raise
+        on_wait(seconds)
+        yield Waiter().pause(seconds)
+    raise AssertionError("the last attempt raises")
 
 
-@dataclass(frozen=True)
-class RetryingModel(ModelWrapper[Model]):
-    """A model that makes the retries that its client does not make; waits end early if the call is abandoned."""
-
-    model: Model
-    on_wait: Callable[[float], None] | None = None
-    """Called with the seconds before each wait."""
-
-    max_retries: int = _RETRIES
-    """Maximum number of retries per request."""
-
-    min_wait: float = _CLIENT_WAIT
-    """Shorter waits are left to the provider's client, in seconds."""
-
-    max_wait: float = field(default_factory=longest_retry_after)
-    """The request fails if the provider asks for a longer wait, in seconds."""
-
-    def answer(self, *request: Any) -> Program[Reply]:
-        """Answer a conversation.
-
-        Raises:
-            LimitReached: Nothing waits for the answer any longer (`max_execution_time`).
-        """
-        for made in range(self.max_retries + 1):
-            try:
-                return (yield asking(self.model, *request))
-            except Exception as error:
-                if (seconds := self._wait_after(error, made)) is None:
-                    raise
-            yield Waiter().pause(seconds)
-        raise AssertionError("the last attempt raises")
-
-    def _wait_after(self, error: Exception, retries_made: int) -> float | None:
-        """Return the seconds to wait before a request is repeated; None if it is not to be."""
-        if retries_made == self.max_retries:
+def _wait_after(error: Exception, retries_made: int, min_wait: float, max_wait: float) -> float | None:
+    """Return the seconds to wait before a request is repeated; None if it is not to be."""
+    seconds = _pause(error, retries_made)
+    if seconds is None:
+        seconds = retry_after(error)
+        if seconds is None or seconds <= min_wait:
             return None
-        seconds = _pause(error, retries_made)
-        if seconds is None:
-            seconds = retry_after(error)
-            if seconds is None or seconds <= self.min_wait:
-                return None
-        if seconds > self.max_wait:
-            error.add_note(
-                f"the provider asks to retry after {seconds:.0f} seconds (`Retry-After`), but CREWGRAPH_MAX_RETRY_AFTER allows "
-                f"{self.max_wait:g}"
-            )
-            return None
-        if self.on_wait is not None:
-            self.on_wait(seconds)
-        return seconds
+    if seconds > max_wait:
+        error.add_note(
+            f"the provider asks to retry after {seconds:.0f} seconds (`Retry-After`), but CREWGRAPH_MAX_RETRY_AFTER allows "
+            f"{max_wait:g}"
+        )
+        return None
+    return seconds

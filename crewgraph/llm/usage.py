@@ -8,9 +8,8 @@ from pydantic import BaseModel
 from crewgraph.core.limits import UsageCounter, UsageEntry, request_entry
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
-from crewgraph.llm.conversation import get_field
 from crewgraph.llm.current_call import CALL
-from crewgraph.schema import PlainDict, PlainMapping, trusted
+from crewgraph.schema import PlainDict, PlainMapping, get_field, trusted
 
 
 class UsageMetrics(BaseModel):
@@ -55,16 +54,9 @@ class UsageMetrics(BaseModel):
         usage = read_usage(usage_data)
         return None if usage is None else cls.of(usage)
 
-    def count(self, usage: Usage | None) -> None:
-        """Add one answered request in place; None (nothing reported) counts only the request."""
-        sums = vars(self)  # `setattr` on a pydantic model would dominate the cost
-        sums["successful_requests"] += 1
-        for name, tokens in (usage or {}).items():
-            sums[name] += tokens
-
     def add_usage_metrics(self, usage_metrics: Self) -> None:
         """Add other metrics in place."""
-        sums, more = vars(self), vars(usage_metrics)
+        sums, more = vars(self), vars(usage_metrics)  # `setattr` on a pydantic model would dominate the cost
         for name in _NOTHING:
             sums[name] += more[name]
 

@@ -13,7 +13,7 @@ from typing import Any
 from crewgraph import events
 from crewgraph.events.base import attribute, brief
 from crewgraph.redaction import redact
-from crewgraph.schema import is_mapping
+from crewgraph.schema import get_field, is_mapping
 from crewgraph.text import printable
 
 
@@ -31,13 +31,6 @@ def output_text(output: object) -> str:
     if raw is not None:
         return raw
     return output if isinstance(output, str) else json.dumps(brief(output), ensure_ascii=False)
-
-
-def read_field(source: object, name: str) -> object:
-    """Return a field of an object or a mapping; None if it is missing."""
-    if is_mapping(source):
-        return source.get(name)
-    return getattr(source, name, None)
 
 
 _TEXT_LIMIT = 300
@@ -106,10 +99,10 @@ def _crew_key(event: events.CrewBaseEvent) -> Hashable:
 
 
 def _crew_completed(event: events.CrewKickoffCompletedEvent) -> Line:
-    usage = read_field(event.output, "token_usage")
-    total = event.total_tokens or read_field(usage, "total_tokens")
+    usage = get_field(event.output, "token_usage")
+    total = event.total_tokens or get_field(usage, "total_tokens")
     prompt, completion, requests = (
-        read_field(usage, name) for name in ("prompt_tokens", "completion_tokens", "successful_requests")
+        get_field(usage, name) for name in ("prompt_tokens", "completion_tokens", "successful_requests")
     )
     labels = ((prompt, "in"), (completion, "out"), (requests, "request" if requests == 1 else "requests"))
     details = ", ".join(f"{count:,} {label}" for count, label in labels if count)
@@ -148,7 +141,7 @@ def _agent_key(event: Any) -> Hashable:
 
 
 def _thought_line(event: events.AgentStepEvent) -> Line | None:
-    thought = event.step if isinstance(event.step, str) else read_field(event.step, "thought")
+    thought = event.step if isinstance(event.step, str) else get_field(event.step, "thought")
     return _task_line(event, f"thought {event.iteration}", str(thought)) if thought else None
 
 

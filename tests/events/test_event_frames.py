@@ -52,20 +52,6 @@ def test_a_session_can_be_closed_early():
     assert (session.is_cancelled, session.is_completed, session.is_exhausted) == (True, True, False)
 
 
-def test_what_a_flow_raises_is_raised_behind_its_frames():
-    class Broken(Flow[Any]):
-        @start()
-        def said(self) -> str:
-            raise KeyError("x")
-
-    session = Broken().stream_events()
-    with pytest.raises(KeyError):
-        list(session)
-    assert session.frames[-1].type == "flow_failed"
-    with pytest.raises(KeyError):
-        _ = session.result
-
-
 def test_a_request_to_a_model_is_told_piece_by_piece():
     session = ScriptedLLM(["one two"], stream=True).stream_events("How?")
     assert [(frame.type, frame.content) for frame in session] == [

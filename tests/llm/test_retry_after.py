@@ -12,11 +12,13 @@ from servers.openai_api import Answer, OpenAIServer, error
 from waiting import LIMITS
 
 from crewgraph import LLM, Agent, Crew, Task
-from crewgraph.core.messages import Message
+from crewgraph.core.messages import Message, Reply
+from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.errors import BudgetExceeded, TimeLimitReached
 from crewgraph.events import LLMCallDelayedEvent
+from crewgraph.llm.asking import asking
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.retry import RetryingModel
+from crewgraph.llm.retry import retried
 from crewgraph.testing import record_events
 
 ASK: list[Message] = [{"role": "user", "content": "hello"}]
@@ -32,14 +34,16 @@ def model_at(server: OpenAIServer, **words: Any) -> LLM:
     return LLM("openai/test", base_url=server.url, api_key="key", **words)
 
 
-def patient(server: OpenAIServer, waits: list[float]) -> RetryingModel:
+def ask(mode: Mode, server: OpenAIServer, waits: list[float]) -> str:
     model = as_model(model_at(server, max_retries=0))
-    return RetryingModel(model, waits.append, max_retries=2, min_wait=0.0, max_wait=5.0)
 
+    def once() -> Program[Reply]:
+        return (yield asking(model, ASK, (), (), {}))
 
-def ask(mode: Mode, model: RetryingModel) -> str:
-    reply = mode.run(lambda: model.complete(ASK, (), (), {}), lambda: model.acomplete(ASK, (), (), {}))
-    return str(reply["content"])
+    def patient() -> Program[Reply]:
+        return retried(once, waits.append, max_retries=2, min_wait=0.0, max_wait=5.0)
+
+    return str(mode.run(lambda: drive(patient()), lambda: adrive(patient()))["content"])
 
 
 def crew_of(llm: LLM, **more: Any) -> Crew:
@@ -52,7 +56,7 @@ def test_a_request_is_retried_after_the_requested_delay(mode: Mode, status: int)
     waits: list[float] = []
     with OpenAIServer([later("0.4", status), later("0.2", status), "hello"]) as server:
         began = time.monotonic()
-        assert ask(mode, patient(server, waits)) == "hello"
+        assert ask(mode, server, waits) == "hello"
         assert time.monotonic() - began >= 0.6
     assert waits == [0.4, 0.2]
 
@@ -68,7 +72,7 @@ def test_the_delay_may_be_a_date(mode: Mode):
         return later(format_datetime(dates[0], usegmt=True))
 
     with OpenAIServer(answer) as server:
-        assert ask(mode, patient(server, waits)) == "hello"
+        assert ask(mode, server, waits) == "hello"
     assert datetime.now(UTC) >= dates[0].replace(microsecond=0)
     assert 0 < waits[0] <= 3
 
@@ -77,7 +81,7 @@ def test_the_delay_may_be_a_date(mode: Mode):
 def test_an_invalid_delay_is_ignored(mode: Mode, value: str):
     waits: list[float] = []
     with OpenAIServer([later(value, 503), "never"]) as server, pytest.raises(Exception, match="too many"):
-        ask(mode, patient(server, waits))
+        ask(mode, server, waits)
     assert not waits
 
 
@@ -92,10 +96,10 @@ def test_retries_and_delays_are_bounded(mode: Mode):
     waits: list[float] = []
     with OpenAIServer([later("0.1")] * 3) as server:
         with pytest.raises(Exception, match="too many"):
-            ask(mode, patient(server, waits))
+            ask(mode, server, waits)
         assert len(server.requests) == 3
     with OpenAIServer([later("6")]) as server, pytest.raises(Exception, match="too many") as failed:
-        ask(mode, patient(server, waits))
+        ask(mode, server, waits)
     assert failed.value.__notes__ == [
         "the provider asks to retry after 6 seconds (`Retry-After`), but CREWGRAPH_MAX_RETRY_AFTER allows 5"
     ]

@@ -72,6 +72,7 @@ ABSENT: dict[str, str] = {
     "crewai.events.event_listener": _SHOWN,
     "crewai.events.listeners": _SHOWN,
     "crewai.events.types.env_events": _TELEMETRY,
+    "crewai.events.types.system_events": "Signals are no events: register a handler with `signal.signal(number, handler)`.",
     "crewai.events.utils": _SHOWN,
     "crewai.execution": _RUNS,
     "crewai.experimental": "It is experimental in CrewAI, and no part of its API.",

@@ -8,7 +8,7 @@ _EVENTS = (
     "crewgraph.events.base crewgraph.events.a2a crewgraph.events.agent "
     "crewgraph.events.checkpoint crewgraph.events.crew crewgraph.events.flow "
     "crewgraph.events.knowledge crewgraph.events.llm crewgraph.events.people "
-    "crewgraph.events.mcp crewgraph.events.planning crewgraph.events.system "
+    "crewgraph.events.mcp crewgraph.events.planning "
     "crewgraph.events.task crewgraph.events.tool crewgraph_compat.stand_ins.events"
 )
 
@@ -75,7 +75,6 @@ _HOMES: dict[str, str] = {
     "crewai.events.types.observation_events": "crewgraph.events.planning",
     "crewai.events.types.reasoning_events": "crewgraph.events.planning",
     "crewai.events.types.skill_events": "crewgraph.events.tool",
-    "crewai.events.types.system_events": "crewgraph.events.system",
     "crewai.events.types.task_events": "crewgraph.events.task crewgraph_compat.stand_ins.events",
     "crewai.events.types.tool_usage_events": "crewgraph.events.tool",
     "crewai.experimental.conversational": "crewgraph.contrib.conversations.state",

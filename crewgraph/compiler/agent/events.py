@@ -86,11 +86,10 @@ class AgentReport:
 
         self._emit(late.AgentReasoningFailedEvent, attempt=attempt, error=error)
 
-    def of_agent(self, event: type[BaseEvent], fields: PlainDict) -> None:
+    def of_agent(self, event: Any, fields: PlainDict) -> None:
         """Emit an event of the agent's plan or knowledge, whose source is the agent."""
         if crewai_event_bus.wants(event) and not is_replayed():
-            work = {"from_task": self._task, "from_agent": self._agent}
-            crewai_event_bus.emit_new(self._agent, event, {**work, **fields})
+            crewai_event_bus.emit(self._agent, event(from_task=self._task, from_agent=self._agent, **fields))
 
     def condensing(self) -> None:
         """The conversation is too long and is about to be condensed."""
@@ -179,7 +178,7 @@ class AgentReport:
         """A guardrail could not judge."""
         self._emit(late.LLMGuardrailFailedEvent, **self._guardrail_fields, error=error, retry_count=retries)
 
-    def _emit(self, event: type[BaseEvent], **fields: object) -> None:
+    def _emit(self, event: type[BaseEvent], **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
             from crewgraph.events.agent import AgentEvent
@@ -188,7 +187,7 @@ class AgentReport:
             if issubclass(kind, WorkEvent):
                 fields |= {"from_task": self._task, "from_agent": self._agent}
             of_agent = self._task is None or issubclass(kind, AgentEvent)
-            crewai_event_bus.emit_new(self._agent if of_agent else self._task, event, fields)
+            crewai_event_bus.emit(self._agent if of_agent else self._task, kind(**fields))
 
 
 def _kind_and_name(guardrail: object) -> dict[str, str]:

@@ -12,8 +12,8 @@ from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.base import BaseLLM
-from crewgraph.llm.hooks import HookedModel, requested_model
 from crewgraph.llm.rate_limit import RPMController
+from crewgraph.llm.requested import RequestedModel
 from crewgraph.llm.resolve import as_model
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import scoped
@@ -122,7 +122,7 @@ class ModelCache:
     """The models of an agent's requests, created once and reused until their settings change."""
 
     def __init__(self) -> None:
-        self._models: dict[int, tuple[Model, list[object], HookedModel]] = {}
+        self._models: dict[int, tuple[Model, list[object], RequestedModel]] = {}
 
     def get(
         self, llm: object, agent: BaseAgentDefinition, task: TaskDefinition | None, crew: CrewDefinition | None
@@ -154,9 +154,11 @@ def _wrapped(
     agent: BaseAgentDefinition,
     task: TaskDefinition | None,
     crew: CrewDefinition | None,
-) -> HookedModel:
+) -> RequestedModel:
     source = llm if isinstance(llm, BaseLLM) else agent
-    return requested_model(model, source, llm, agent, task, crew, controllers)
+    return RequestedModel(
+        model=model, source=source, llm=llm, agent=agent, task=task, crew=crew, controllers=controllers
+    )
 
 
 def first_llm(crew: CrewDefinition, *candidates: object) -> object:

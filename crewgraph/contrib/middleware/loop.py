@@ -70,9 +70,9 @@ from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.conversation import openai_messages, read_messages, read_tools, text_of
 from crewgraph.llm.current_call import CALL
 from crewgraph.llm.fallback import FallbackModel
+from crewgraph.llm.requested import RequestedModel
 from crewgraph.llm.runnables import leaves
 from crewgraph.llm.usage import UsageLedger, langchain_usage, read_langchain_usage
-from crewgraph.llm.wrapping import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping, is_list
 from crewgraph.scoped import scoped
 from crewgraph.tools.adapt import is_provider_tool, provider_tool
@@ -493,7 +493,7 @@ _WRAPPERS = ("wrap_model_call", "wrap_tool_call")
 
 def _chat_model(model: Model) -> BaseChatModel | None:
     """Return the LangChain model that answers first, in which all that it is wrapped in is left out; None if there is none."""
-    inner = model.innermost if isinstance(model, ModelWrapper) else model
+    inner = model.model if isinstance(model, RequestedModel) else model
     if isinstance(inner, FallbackModel):
         return _chat_model(inner.models[0])
     found = leaves(inner.source)[0].model if isinstance(inner, ChatModel) else None

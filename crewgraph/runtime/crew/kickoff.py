@@ -496,7 +496,7 @@ class CrewRun:
 def emit_crew_event(event: type[BaseEvent], source: CrewDefinition, **fields: Any) -> None:
     """Emit an event, if it has listeners."""
     if crewai_event_bus.wants(event):
-        crewai_event_bus.emit_new(source, event, fields)
+        crewai_event_bus.emit(source, event(**fields))
 
 
 def _config(crew: CrewDefinition, compiled: CrewGraph, place: RunPlace) -> RunnableConfig:

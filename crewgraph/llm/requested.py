@@ -1,14 +1,17 @@
-"""What requests have around a model, `requested_model`: rate limits, events, retries, fallbacks, and the LLM call hooks."""
+"""What requests have around a model: the LLM call hooks, fallbacks, retries, rate limits and events."""
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, Self
+
+from pydantic import BaseModel
 
 from crewgraph.core.limits import check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.operations import Program
+from crewgraph.core.operations import Do, Program
 from crewgraph.core.protocols import Config, Model
 from crewgraph.errors import HookAborted, ModelCallBlocked
 from crewgraph.events import late
@@ -16,13 +19,14 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
 from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import dispatching, has_hooks
+from crewgraph.llm.asking import AskingModel
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.current_call import CALL, RequestEnd
-from crewgraph.llm.events import EventModel
+from crewgraph.llm.events import ReportedRequest, Requester
 from crewgraph.llm.rate_limit import taking_slot
-from crewgraph.llm.wrapping import ModelWrapper, asking
+from crewgraph.llm.structure import structured_model
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import scoped
 
 _log = redacted_logger("crewgraph.hooks")
@@ -41,35 +45,91 @@ class HookExecutor:
     iterations: int
 
 
-@dataclass(eq=False)
-class HookedModel(ModelWrapper[Model]):
-    """A model that runs hooks around requests; if they change the conversation, the reply carries the new messages."""
+@dataclass(eq=False, kw_only=True)
+class RequestedModel(Requester, AskingModel):
+    """A model with what its requests need: hooks, fallbacks, rate limits, events and retries.
+
+    If hooks change the conversation, the reply carries the new messages. Of fallbacks, only the last is retried when its
+    provider asks to wait.
+    """
 
     model: Model
-    llm: Any
-    """The user's model."""
+    """The model, which may have fallbacks."""
 
-    agent: Any = None
-    task: Any = None
+    llm: Any
+    """The model as passed by the user."""
+
     crew: Any = None
+    """The crew, if any."""
+
+    controllers: Sequence[Any] = ()
+    """Its rate limiters."""
+
     in_agent: bool = True
     """Whether an agent loop makes the requests; otherwise the model is called directly."""
 
-    def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
-    ) -> Reply:
-        complete = super().complete if has_hooks(self.crew, _PRE, _POST) else self.model.complete
-        return complete(messages, tools, stop, config)
+    @property
+    def name(self) -> str:
+        """The name of the model at its provider."""
+        return self.model.name
 
-    async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
-    ) -> Reply:
-        complete = super().acomplete if has_hooks(self.crew, _PRE, _POST) else self.model.acomplete
-        return await complete(messages, tools, stop, config)
+    @property
+    def identity(self) -> PlainMapping:
+        """Name and parameters as plain data."""
+        return self.model.identity
 
-    def answer(
+    @property
+    def native_tools(self) -> bool:
+        """Whether the model supports native tool calls."""
+        return self.model.native_tools
+
+    def for_structure(self, structure: type[BaseModel]) -> Self | None:
+        """Return a copy whose model answers with an instance of a pydantic model; None if it cannot."""
+        model = structured_model(self.model, structure)
+        return None if model is None else replace(self, model=model)
+
+    def answer(self, *request: Any) -> Program[Reply]:
+        return (self._hooked if has_hooks(self.crew, _PRE, _POST) else self._asked)(*request)
+
+    def _asked(self, *request: Any) -> Program[Reply]:
+        """Ask the model, and its fallbacks where it fails."""
+        models: Sequence[Model] | None = getattr(self.model, "models", None)  # a `FallbackModel` has them
+        if models is None:
+            return self._ask(request, self.model, True)
+        from crewgraph.llm.fallback import first_answer
+
+        return first_answer(models, partial(self._ask, request), self._fell_back)
+
+    def _ask(self, request: Any, model: Model, is_last: bool) -> Program[Reply]:
+        """Ask one of the models, and again where its client does not do so itself."""
+        if is_last and (retries := getattr(model, "retries", 0)):  # a `ChatModel` has some
+            from crewgraph.llm.retry import retried
+
+            ask = partial(self._ask, request, model, False)
+            return (yield from retried(ask, partial(self.delayed, model.name), retries))
+        if self.controllers:
+            check_limits(model.name)
+            yield from taking_slot(self.controllers, partial(self.delayed, model.name))
+        messages, tools, stop, config = request
+        with ReportedRequest(self, model, messages, tools, config) as reported:
+            reply = yield Do(model.complete, model.acomplete, messages, tools, stop, reported.config)
+        return reported.completed(reply)
+
+    def _fell_back(self, failed: str, fallback: str, error: Exception) -> None:
+        if crewai_event_bus.wants(late.LLMFallbackEvent):
+            event = late.LLMFallbackEvent(
+                from_agent=self.agent,
+                from_task=self.task,
+                model=failed,
+                fallback=fallback,
+                error=f"{type(error).__name__}: {error}",
+            )
+            crewai_event_bus.emit(self.source if self.agent is None else self.agent, event)
+
+    def _hooked(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Program[Reply]:
+        """Ask the model between the hooks before and after a request."""
         original = openai_messages(messages)
         visible = deepcopy(original)
         if self.in_agent:
@@ -93,7 +153,7 @@ class HookedModel(ModelWrapper[Model]):
         kept, then = _hooked(messages, original, visible)
         ends: list[RequestEnd] = []
         with scoped(CALL, CALL.get()._replace(ends=ends)):
-            reply: Reply = yield asking(self.model, [*messages[:kept], *then], tools, stop, config)
+            reply: Reply = yield from self._asked([*messages[:kept], *then], tools, stop, config)
         content, has_calls = reply["content"], bool(reply["tool_calls"])
         context.response = text_of(content)
         try:
@@ -128,61 +188,3 @@ def _hooked(
         next((message for entry, message in own if entry == shown), read)
         for shown, read in zip(visible[kept:], read_messages(visible[kept:]), strict=True)
     ]
-
-
-@dataclass(eq=False)
-class RateLimitedModel(ModelWrapper[EventModel]):
-    """A model whose requests wait for its rate limiters."""
-
-    model: EventModel
-    controllers: Sequence[Any]
-
-    def answer(self, *request: Any) -> Program[Reply]:
-        check_limits(self.name)
-        yield from taking_slot(self.controllers, self.model.delayed)
-        return (yield asking(self.model, *request))
-
-
-def requested_model(
-    model: Model,
-    source: object,
-    llm: object,
-    agent: Any,
-    task: Any,
-    crew: Any = None,
-    controllers: Sequence[object] = (),
-    *,
-    in_agent: bool = True,
-) -> HookedModel:
-    """Return a model with what its requests need: of fallbacks, only the last is retried when its provider asks to wait.
-
-    Args:
-        model: the model, which may have fallbacks.
-        source: the source of its events.
-        llm: the model as passed by the user.
-        agent: the calling agent, if any.
-        task: the task it works on, if any.
-        crew: the crew, if any.
-        controllers: its rate limiters.
-        in_agent: whether an agent loop makes the requests.
-    """
-    members: Sequence[Model] = getattr(model, "models", None) or [model]  # a `FallbackModel` has them
-    reporting = [EventModel(member, source, agent, task) for member in members]
-    *earlier, asked = [RateLimitedModel(member, controllers) if controllers else member for member in reporting]
-    if retries := getattr(members[-1], "retries", 0):  # a `ChatModel` has some
-        from crewgraph.llm.retry import RetryingModel
-
-        asked = RetryingModel(asked, reporting[-1].delayed, retries)
-    if earlier:
-        from crewgraph.llm.fallback import FallbackModel
-
-        def fell_back(failed: str, fallback: str, error: Exception) -> None:
-            if crewai_event_bus.wants(late.LLMFallbackEvent):
-                reason = f"{type(error).__name__}: {error}"
-                event = late.LLMFallbackEvent(
-                    from_agent=agent, from_task=task, model=failed, fallback=fallback, error=reason
-                )
-                crewai_event_bus.emit(source if agent is None else agent, event)
-
-        asked = FallbackModel([*earlier, asked], fell_back)
-    return HookedModel(asked, llm, agent, task, crew, in_agent)
