@@ -23,7 +23,7 @@ from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.threads import Threads, latest_id
 from crewgraph.storage.checkpoints.values import drop_values
 from crewgraph.storage.checkpoints.versions import Versions
-from crewgraph.storage.claims.epochs import delete_epochs
+from crewgraph.storage.claims.files import delete_epochs
 from crewgraph.storage.database import MEMORY, Database
 
 _COUNTERS = "counters_since_delta_snapshot"
