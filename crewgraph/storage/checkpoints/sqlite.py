@@ -21,10 +21,10 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from crewgraph.core.claims import ClaimKeeper
 from crewgraph.schema import PlainDict
 from crewgraph.storage.checkpoints.codec import Codec, config_for_key, parse_config
-from crewgraph.storage.checkpoints.listing import LatestCheckpoint, NameFilter, checkpoint_pages, latest_checkpoints
+from crewgraph.storage.checkpoints.listing import LatestCheckpoint, checkpoint_pages, latest_checkpoints
 from crewgraph.storage.checkpoints.removal import Removal, apply_retention, is_open, tells_the_end
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
-from crewgraph.storage.checkpoints.threads import Key, Threads, WriteRows
+from crewgraph.storage.checkpoints.threads import Key, NameFilter, Threads, WriteRows
 from crewgraph.storage.checkpoints.values import StrictSerializer, Write
 from crewgraph.storage.claims.files import EpochClaims, file_claims
 from crewgraph.storage.claims.process import ProcessClaims

@@ -37,6 +37,10 @@ _MAX_NEW = 4_096  # threads that have begun, and have no rows yet
 _MINUTE = 60  # seconds: the precision of a thread's time of writing
 
 
+NameFilter = Callable[[str], bool]
+"""Selects threads or channels, by name."""
+
+
 class Key(NamedTuple):
     """Identifies a checkpoint."""
 
@@ -134,7 +138,8 @@ class Threads:
         except WouldBlock:
             raise
         except BaseException:  # nothing was stored, so nothing may stay cached
-            self.clear_cache()
+            self._new.clear()
+            self.chains.clear_cache()
             raise
         if fence is not None:
             fence.is_counted = True
@@ -199,11 +204,6 @@ class Threads:
         rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
         return {number for row in rows for number in self.chains.from_json(*row).value_ids.values()}
 
-    def clear_cache(self) -> None:
-        """Drop everything cached, after rows were removed or changed."""
-        self._new.clear()
-        self.chains.clear_cache()
-
     def _save_many(
         self, connection: sqlite3.Connection, saves: "Sequence[CheckpointRows | WriteRows]", fence: FileClaim | None
     ) -> None:
@@ -265,7 +265,7 @@ class Threads:
         if no is None:
             return None
         latest = latest_id(connection, no)
-        return None if latest is None else self._load(connection, Key(thread, ns, id or latest), no, {}, _accept_all)
+        return None if latest is None else self.load_one(connection, Key(thread, ns, id or latest), no, {}, _accept_all)
 
     def _load_all(
         self, connection: sqlite3.Connection, keys: Sequence[Key], matches: Callable[[str, bytes], bool]
@@ -274,26 +274,40 @@ class Threads:
         checkpoints: list[StoredCheckpoint] = []
         for key in reversed(keys):  # oldest first, as each is a difference to an older one
             no = self.number(connection, key.thread, key.ns)
-            if no is not None and (stored := self._load(connection, key, no, memos.setdefault(no, {}), matches)):
+            if no is not None and (stored := self.load_one(connection, key, no, memos.setdefault(no, {}), matches)):
                 checkpoints.append(stored)
         return checkpoints[::-1]
 
-    def _load(
+    def load_one(
         self,
         connection: sqlite3.Connection,
         key: Key,
         no: int,
         memo: dict[str, Versions],
         matches: Callable[[str, bytes], bool],
+        channels: NameFilter | None = None,
     ) -> StoredCheckpoint | None:
+        """A checkpoint of a lineage; None if it does not exist, or its head does not match.
+
+        Args:
+            connection: a connection in a transaction.
+            key: the checkpoint.
+            no: the number of its lineage.
+            memo: see `Chains.versions`.
+            matches: whether a head matches.
+            channels: the channels whose values and writes are loaded; None for all.
+        """
         row = connection.execute(
             "SELECT parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, key.id)
         ).fetchone()
         if row is None or not matches(row[1], row[2]):
             return None
-        versions = self.chains.versions(connection, no, key.id, memo)
-        values = load_values(connection, versions.value_ids)
-        return StoredCheckpoint(key, row[0], versions, row[1:], values, load_writes(connection, no, key.id))
+        versions, writes = self.chains.versions(connection, no, key.id, memo), load_writes(connection, no, key.id)
+        value_ids = versions.value_ids
+        if channels is not None:
+            value_ids = {name: number for name, number in value_ids.items() if channels(name)}
+            writes = [write for write in writes if channels(write[1])]
+        return StoredCheckpoint(key, row[0], versions, row[1:], load_values(connection, value_ids), writes)
 
 
 def latest_id(connection: sqlite3.Connection, no: int) -> str | None:
