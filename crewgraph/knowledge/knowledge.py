@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +11,8 @@ from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread
+from crewgraph.core.methods import async_of, from_program, other_form
+from crewgraph.core.operations import Do, Program, user_call
 from crewgraph.knowledge.passage import Passage, SearchResult, group_passages
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.source.kinds import as_sources
@@ -192,9 +195,8 @@ class Knowledge(RedactedModel):
         with self._lock:
             self._load()
 
-    async def aload(self) -> None:
-        """Async `load`."""
-        await in_thread(self.load)
+    aload = other_form(load, "aload")
+    """Async `load`."""
 
     def ensure_loaded(self) -> None:
         """Read the sources unless that was done in this process; raises like `load`."""
@@ -226,17 +228,17 @@ class Knowledge(RedactedModel):
         """CrewAI's name for `load`."""
         self.load()
 
-    async def aadd_sources(self) -> None:
-        """CrewAI's name for `aload`."""
-        await self.aload()
+    aadd_sources = other_form(aload, "aadd_sources")
+    """CrewAI's name for `aload`."""
 
+    @from_program
     def query(
         self,
         query: "Sequence[str] | str",
         results_limit: int = _LIMIT,
         score_threshold: float = _THRESHOLD,
         metadata_filter: Metadata | None = None,
-    ) -> list[SearchResult]:
+    ) -> "Program[list[SearchResult]]":
         """The passages that match a query, best first.
 
         Args:
@@ -252,34 +254,20 @@ class Knowledge(RedactedModel):
         texts = _query_texts(query)
         if not texts:
             return []
-        self.ensure_loaded()
+        yield Do(self.ensure_loaded, self.aensure_loaded)
         stored: list[SearchResult] = []
         if self._has_stored:
-            stored = call(
-                self.storage.search, texts, **self._search_arguments(results_limit, score_threshold, metadata_filter)
+            arguments = self._search_arguments(results_limit, score_threshold, metadata_filter)
+            stored = yield user_call(
+                partial(self.storage.search, **arguments), texts, twin=partial(self.storage.asearch, **arguments)
             )
-        retrieved = [retriever.search(" ".join(texts), results_limit) for retriever in self._retrievers]
-        return _interleave([stored, *retrieved])[:results_limit]
+        results = [stored]
+        for retriever in self._retrievers:
+            results.append((yield Do(retriever.search, retriever.asearch, " ".join(texts), results_limit)))
+        return _interleave(results)[:results_limit]
 
-    async def aquery(
-        self,
-        query: "Sequence[str] | str",
-        results_limit: int = _LIMIT,
-        score_threshold: float = _THRESHOLD,
-        metadata_filter: Metadata | None = None,
-    ) -> list[SearchResult]:
-        """Async `query`."""
-        texts = _query_texts(query)
-        if not texts:
-            return []
-        await self.aensure_loaded()
-        stored: list[SearchResult] = []
-        if self._has_stored:
-            stored = await acall(
-                self.storage.asearch, texts, **self._search_arguments(results_limit, score_threshold, metadata_filter)
-            )
-        retrieved = [await retriever.asearch(" ".join(texts), results_limit) for retriever in self._retrievers]
-        return _interleave([stored, *retrieved])[:results_limit]
+    aquery = async_of(query)
+    """Async `query`."""
 
     def reset(self) -> None:
         """Delete everything in the collection; the next query reads the sources again.

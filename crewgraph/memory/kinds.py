@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.core.loops.bridge import acall, call
+from crewgraph.core.loops.bridge import call
+from crewgraph.core.methods import other_form
 from crewgraph.core.outages import is_outage
 from crewgraph.errors import StorageError
 from crewgraph.memory.events import memory_events
@@ -41,9 +42,13 @@ class StoredMemory(BaseModel):
     storage: Any = None
     """A `Storage` or any object with its methods. A LangGraph store is wrapped in one."""
 
+    agent: Any = Field(default=None, exclude=True, repr=False)
+    """The remembering agent, for events outside of runs."""
+
+    task: Any = Field(default=None, exclude=True, repr=False)
+    """The task of the memories, for events outside of runs."""
+
     _automatic: bool = PrivateAttr(default=False)
-    _agent: Any = PrivateAttr(default=None)
-    _task: Any = PrivateAttr(default=None)
 
     def __init__(self, storage: object = None, **data: object) -> None:
         if callable(getattr(storage, "batch", None)):  # a LangGraph store
@@ -65,24 +70,6 @@ class StoredMemory(BaseModel):
         """Whether it was created for a crew with `memory=True`."""
         return self._automatic
 
-    @property
-    def agent(self) -> Any:
-        """The remembering agent, for events outside of runs."""
-        return self._agent
-
-    @agent.setter
-    def agent(self, agent: object) -> None:
-        self._agent = agent
-
-    @property
-    def task(self) -> Any:
-        """The task of the memories, for events outside of runs."""
-        return self._task
-
-    @task.setter
-    def task(self, task: object) -> None:
-        self._task = task
-
     def save(self, value: Any, metadata: Metadata | None = None) -> None:
         """Save a text.
 
@@ -96,9 +83,8 @@ class StoredMemory(BaseModel):
         with memory_events(self, self.kind, value=None if value is None else str(value), metadata=metadata):
             call(self._opened().save, value, {} if metadata is None else metadata)
 
-    async def asave(self, value: Any, metadata: Metadata | None = None) -> None:
-        """Async `save`."""
-        await acall(self.save, value, metadata)
+    asave = other_form(save, "asave")
+    """Async `save`."""
 
     def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
         """The entries most similar to a text, best first: dicts with `content`, `metadata`, `score` and `id`.
@@ -116,9 +102,8 @@ class StoredMemory(BaseModel):
             found["results"] = call(self._opened().search, **options)
         return found["results"]
 
-    async def asearch(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
-        """Async `search`."""
-        return await acall(self.search, query, limit, score_threshold)
+    asearch = other_form(search, "asearch")
+    """Async `search`."""
 
     def reset(self) -> None:
         """Delete everything.
@@ -128,9 +113,8 @@ class StoredMemory(BaseModel):
         """
         call(self._opened().reset)
 
-    async def areset(self) -> None:
-        """Async `reset`."""
-        await acall(self.reset)
+    areset = other_form(reset, "areset")
+    """Async `reset`."""
 
     def set_crew(self, crew: object) -> Self:
         """Assign the memory to a crew."""
@@ -250,9 +234,8 @@ class LongTermMemory(StoredMemory):
             )
             saved["metadata"] = fields
 
-    async def asave(self, item: LongTermMemoryItem) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Async `save`."""
-        await acall(self.save, item)
+    asave = other_form(save, "asave")
+    """Async `save`."""
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, task: str, latest_n: int = 3
@@ -271,11 +254,8 @@ class LongTermMemory(StoredMemory):
             found["results"] = results
         return results
 
-    async def asearch(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, task: str, latest_n: int = 3
-    ) -> list[PlainDict]:
-        """Async `search`."""
-        return await acall(self.search, task, latest_n)
+    asearch = other_form(search, "asearch")
+    """Async `search`."""
 
 
 class ExternalMemory(StoredMemory):

@@ -93,11 +93,11 @@ class MemoryReads(ABC):
         request = RecallRequest(
             query=query,
             places=places,
-            categories=self._effective_categories(categories),
             limit=limit if places else 0,
             depth=depth,
-            source=source,
-            include_private=include_private,
+            conditions=RecordFilter(
+                categories=self._effective_categories(categories), source=source, private=include_private
+            ),
         )
         return recall_program(self._memory_ref(), request)
 
@@ -312,8 +312,16 @@ class MemoryWrites(MemoryReads):
             TypeError: the metadata are not JSON data.
             ValueError: a value is invalid.
         """
-        records = yield from self._save_program(
-            [content], scope, categories, metadata, importance, source, private, agent_role, root_scope
+        records = yield from self._saving(
+            [content],
+            scope,
+            root_scope,
+            categories=categories,
+            metadata=metadata,
+            importance=importance,
+            source=source,
+            private=private,
+            agent_role=agent_role,
         )
         return records[0] if records else None
 
@@ -334,8 +342,16 @@ class MemoryWrites(MemoryReads):
         root_scope: str | None = None,
     ) -> "Program[list[MemoryRecord]]":
         """Save several memories in one write; see `remember`."""
-        return self._save_program(
-            contents, scope, categories, metadata, importance, source, private, agent_role, root_scope
+        return self._saving(
+            contents,
+            scope,
+            root_scope,
+            categories=categories,
+            metadata=metadata,
+            importance=importance,
+            source=source,
+            private=private,
+            agent_role=agent_role,
         )
 
     aremember_many = async_of(remember_many)
@@ -392,17 +408,8 @@ class MemoryWrites(MemoryReads):
         """Async `reset`."""
         await self.aforget(scope)
 
-    def _save_program(
-        self,
-        contents: Sequence[str],
-        scope: str | None,
-        categories: Sequence[str] | None,
-        metadata: Metadata | None,
-        importance: float | None,
-        source: str | None,
-        private: bool,
-        agent_role: str | None,
-        root_scope: str | None,
+    def _saving(
+        self, contents: Sequence[str], scope: str | None, root_scope: str | None, **options: Any
     ) -> "Program[list[MemoryRecord]]":
         memory = self._memory_ref()
         from crewgraph.memory.programs import SaveRequest, save_program
@@ -411,12 +418,7 @@ class MemoryWrites(MemoryReads):
             contents=[] if memory.read_only else list(contents),
             root=self._root() if root_scope is None else join_scope_paths(root_scope, None),
             scope=self._scope(scope),
-            categories=categories,
-            metadata=metadata,
-            importance=importance,
-            source=source,
-            private=private,
-            agent_role=agent_role,
+            **options,
         )
         return save_program(memory, request)
 
@@ -429,7 +431,20 @@ def _deletion(memory: "Memory", record_filter: RecordFilter) -> "Program[int]":
     return (yield from memory.records.deleting((yield from memory.records.listing(record_filter))))
 
 
-class MemoryScope(MemoryWrites, BaseModel):
+class _MemoryPart(MemoryReads, BaseModel):
+    _memory: "Memory | None" = PrivateAttr(default=None)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """The same part of the same memory."""
+        return self
+
+    def bind(self, memory: "Memory") -> Self:
+        """Set the memory."""
+        self._memory = memory
+        return self
+
+
+class MemoryScope(_MemoryPart, MemoryWrites):
     """The part of a memory below a path: `memory.scope("/agent/writer")`.
 
     Paths that it takes are relative to there, with or without a leading slash; paths that it returns are absolute.
@@ -440,8 +455,6 @@ class MemoryScope(MemoryWrites, BaseModel):
 
     root_path: str = "/"
     """The path of its root."""
-
-    _memory: "Memory | None" = PrivateAttr(default=None)
 
     def __init__(self, memory: "Memory | None" = None, **data: object) -> None:
         """Create a scope of a memory.
@@ -458,10 +471,6 @@ class MemoryScope(MemoryWrites, BaseModel):
     def _path(cls, path: str) -> str:
         return join_scope_paths(path, None)
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """The same part of the same memory."""
-        return self
-
     @property
     def read_only(self) -> bool:
         """Whether writes are disabled."""
@@ -471,11 +480,6 @@ class MemoryScope(MemoryWrites, BaseModel):
     def llm(self) -> Any:
         """The `llm` of the memory."""
         return self._memory_ref().llm
-
-    def bind(self, memory: "Memory") -> Self:
-        """Set the memory."""
-        self._memory = memory
-        return self
 
     def subscope(self, path: str) -> "MemoryScope":
         """A scope below this one."""
@@ -498,7 +502,7 @@ class MemoryScope(MemoryWrites, BaseModel):
         return scope or "/"  # records of a scope object belong to its own scope
 
 
-class MemorySlice(MemoryReads, BaseModel):
+class MemorySlice(_MemoryPart):
     """Several scopes of a memory, read as one: `memory.slice(["/agent/writer", "/company"])`."""
 
     memory_kind: Literal["slice"] = "slice"
@@ -512,8 +516,6 @@ class MemorySlice(MemoryReads, BaseModel):
 
     read_only: bool = True
     """Whether writes are disabled."""
-
-    _memory: "Memory | None" = PrivateAttr(default=None)
 
     def __init__(self, memory: "Memory | None" = None, **data: object) -> None:
         """Create a slice of a memory.
@@ -530,15 +532,7 @@ class MemorySlice(MemoryReads, BaseModel):
     def _paths(cls, paths: list[str]) -> list[str]:
         return [join_scope_paths(path, None) for path in paths]
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """The same parts of the same memory."""
-        return self
-
-    def bind(self, memory: "Memory") -> Self:
-        """Set the memory."""
-        self._memory = memory
-        return self
-
+    @from_program
     def remember(
         self,
         content: str,
@@ -548,7 +542,7 @@ class MemorySlice(MemoryReads, BaseModel):
         importance: float | None = None,
         source: str | None = None,
         private: bool = False,
-    ) -> MemoryRecord | None:
+    ) -> "Program[MemoryRecord | None]":
         """Save a memory in or below one of the scopes; see `Memory.remember`.
 
         Returns:
@@ -559,26 +553,14 @@ class MemorySlice(MemoryReads, BaseModel):
         """
         if self.read_only:
             return None
-        return self._memory_ref().remember(
-            content, self._check_scope(scope), categories, metadata, importance, source, private
-        )
+        memory, scope = self._memory_ref(), self._check_scope(scope)
+        from crewgraph.core.operations import Do
 
-    async def aremember(
-        self,
-        content: str,
-        scope: str,
-        categories: list[str] | None = None,
-        metadata: Metadata | None = None,
-        importance: float | None = None,
-        source: str | None = None,
-        private: bool = False,
-    ) -> MemoryRecord | None:
-        """Async `remember`."""
-        if self.read_only:
-            return None
-        return await self._memory_ref().aremember(
-            content, self._check_scope(scope), categories, metadata, importance, source, private
-        )
+        values = (content, scope, categories, metadata, importance, source, private)
+        return (yield Do(memory.remember, memory.aremember, *values))
+
+    aremember = async_of(remember)
+    """Async `remember`."""
 
     def _memory_ref(self) -> "Memory":
         if self._memory is None:

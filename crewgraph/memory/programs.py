@@ -248,22 +248,10 @@ class RecallRequest:
     places: Sequence[str]
     """The scopes to search, with all below them."""
 
-    categories: Sequence[str] | None = None
-    limit: int = 10
-    depth: Literal["shallow", "deep"] = "deep"
-    source: str | None = None
-    include_private: bool = False
-    since: datetime | None = None
-
-    def record_filter(self, scope: str) -> RecordFilter:
-        """The filter for one scope."""
-        return RecordFilter(
-            scope=scope,
-            categories=self.categories,
-            newer_than=self.since,
-            source=self.source,
-            private=self.include_private,
-        )
+    limit: int
+    depth: Literal["shallow", "deep"]
+    conditions: RecordFilter
+    """The conditions of a record, beside its scope."""
 
 
 _Candidates = dict[str, tuple[MemoryRecord, float]]
@@ -325,7 +313,7 @@ def _narrow(memory: "Memory", request: RecallRequest, analysis: QueryAnalysis) -
         since = datetime.fromisoformat(analysis.time_filter) if analysis.time_filter else None
     except ValueError:
         since = None
-    return replace(request, places=places or request.places, since=since)
+    return replace(request, places=places or request.places, conditions=replace(request.conditions, newer_than=since))
 
 
 def _is_confident(memory: "Memory", best: float, analysis: QueryAnalysis) -> bool:
@@ -341,7 +329,7 @@ def _search_all(
     """Add the results of the queries, each record with its best similarity."""
     limit = request.limit * memory.config.recall_oversample_factor
     programs = [
-        memory.records.searching(query, request.record_filter(place), limit)
+        memory.records.searching(query, replace(request.conditions, scope=place), limit)
         for query in dict.fromkeys(queries)
         for place in dict.fromkeys(request.places)
     ]

@@ -76,7 +76,7 @@ class StoreRecords:
 
     def sampling(self, scope: str, limit: int) -> Program[list[MemoryRecord]]:
         """Some records of a scope, where reading all would take too long."""
-        return [_stored_record(entry) for entry in (yield from self.namespace.sampling(limit, scope_parts(scope)))]
+        return [_stored_record(entry) for entry in (yield from self.namespace.listing(None, scope_parts(scope), limit))]
 
     def deleting(self, records: Sequence[MemoryRecord]) -> Program[int]:
         """Delete records."""

@@ -248,8 +248,6 @@ class Database:
         self._nonblocking = threading.local()
         self._pool: ThreadPool | None = None
         self._inherited: list[sqlite3.Connection] = []
-        self.connections_opened = 0
-        """The number of times a connection was opened; caches are invalid after each, as in a forked child."""
         self._written = 0
         self._closed = False
         self._damaged = False
@@ -275,7 +273,6 @@ class Database:
 
         Raises:
             StorageError: the database cannot be written; it is unchanged.
-            sqlite3.IntegrityError: a row refers to one that no longer exists.
         """
         return self._run(_BEGIN_WRITE, work, *args, **kwargs)
 
@@ -387,8 +384,6 @@ class Database:
             try:
                 result = self._locked(nonblocking, begin, work, *args, **kwargs)
                 break
-            except sqlite3.IntegrityError:
-                raise
             except UnicodeEncodeError as error:
                 raise self._errors.unstorable(error, self.path) from error
             except sqlite3.Error as error:
@@ -528,7 +523,6 @@ class Database:
             self._create()
         connection = self._connect()
         self._file = None if self.path == MEMORY else _identity(self.path)
-        self.connections_opened += 1
         self._finalizer = weakref.finalize(self, connection.close)
         self._finalizer.atexit = False  # threads may still use the connection then: see `_end`
         self._connection = connection

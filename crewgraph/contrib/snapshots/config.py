@@ -138,23 +138,14 @@ class CheckpointConfig(CheckpointSettings):
         return address
 
 
-def config_of(checkpoint: CheckpointSettings | bool | None) -> CheckpointConfig | None:
+def config_of(checkpoint: Any) -> CheckpointConfig | None:
     """Return the config of a `checkpoint` field; None if no checkpoints are made.
 
     Raises:
         DefinitionError: If the value is not a valid checkpoint setting.
     """
-    validate_checkpoint(checkpoint)
-    if checkpoint is None or isinstance(checkpoint, bool):
-        return CheckpointConfig() if checkpoint else None
-    return as_config(checkpoint)
-
-
-def as_config(settings: CheckpointSettings) -> CheckpointConfig:
-    """Return the settings as a `CheckpointConfig`, which can find checkpoints."""
-    if isinstance(settings, CheckpointConfig):
-        return settings
-    return CheckpointConfig.model_validate({name: getattr(settings, name) for name in settings.model_fields_set})
+    config = validate_checkpoint(checkpoint)
+    return (CheckpointConfig() if config else None) if config is None or isinstance(config, bool) else config
 
 
 def apply_checkpoint(instance: Any, from_checkpoint: CheckpointSettings | None) -> Any:

@@ -11,13 +11,12 @@ from uuid import uuid4
 
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS
-from crewgraph.contrib.snapshots.config import Address, as_config
+from crewgraph.contrib.snapshots.config import Address, CheckpointConfig
 from crewgraph.contrib.snapshots.described import recreate_definition
 from crewgraph.contrib.snapshots.recording import DEFINITION
 from crewgraph.core.current import RunResources
 from crewgraph.core.operations import Program, drive
 from crewgraph.crew import Crew
-from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.run_options import RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError, StorageError, UnknownRun
@@ -64,7 +63,7 @@ class _Point:
         return str(self.address._replace(thread=self.thread))
 
 
-def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | None = None) -> Any:
+def restore(kind: type[Any] | None, config: CheckpointConfig, branch: str | None = None) -> Any:
     """Create a crew, flow or agent from a checkpoint; see `Crew.from_checkpoint` and `Crew.fork`.
 
     Args:
@@ -85,7 +84,7 @@ def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | No
     return entity
 
 
-def restore_into(entity: Any, config: CheckpointSettings) -> None:
+def restore_into(entity: Any, config: CheckpointConfig) -> None:
     """Make the next kickoff of a crew, flow or agent continue from a checkpoint."""
     _start_next(entity, _entity_and_point(config, _kind_of(entity.__class__))[1])
 
@@ -94,7 +93,7 @@ def _kind_of(kind: type[Any]) -> _Kind:
     return "flow" if issubclass(kind, Flow) else "crew" if issubclass(kind, Crew) else "agent"
 
 
-def _entity_and_point(config: CheckpointSettings, entity_type: _Kind | None, kind: Any = None) -> tuple[Any, _Point]:
+def _entity_and_point(config: CheckpointConfig, entity_type: _Kind | None, kind: Any = None) -> tuple[Any, _Point]:
     """Return what ran, recreated if `kind` is given, and the point; emits the events of a restore.
 
     Raises:
@@ -102,19 +101,19 @@ def _entity_and_point(config: CheckpointSettings, entity_type: _Kind | None, kin
         FileNotFoundError: If its file does not exist.
         StorageError: If its file cannot be read.
     """
-    start, settings = time.perf_counter(), as_config(config)
-    location = settings.location if settings.restore_from is None else str(settings.restore_from)
-    fields: PlainDict = {"location": location, "provider": type(settings.provider).__name__}
-    crewai_event_bus.emit(settings, CheckpointRestoreStartedEvent(**fields))
+    start = time.perf_counter()
+    location = config.location if config.restore_from is None else str(config.restore_from)
+    fields: PlainDict = {"location": location, "provider": type(config.provider).__name__}
+    crewai_event_bus.emit(config, CheckpointRestoreStartedEvent(**fields))
     try:
-        point = _point_at(settings.resolve(), entity_type)
+        point = _point_at(config.resolve(), entity_type)
         if entity_type == "flow" and kind:
             entity = kind()
         else:
             is_wanted = entity_type is None or kind is not None
             entity = recreate_definition(point.run["definition"]) if is_wanted else None
     except (OSError, ValueError, StorageError) as error:
-        crewai_event_bus.emit(settings, CheckpointRestoreFailedEvent(**fields, error=str(error)))
+        crewai_event_bus.emit(config, CheckpointRestoreFailedEvent(**fields, error=str(error)))
         raise
     completed = CheckpointRestoreCompletedEvent(
         **fields,
@@ -123,7 +122,7 @@ def _entity_and_point(config: CheckpointSettings, entity_type: _Kind | None, kin
         parent_id=point.run["parent"],
         duration_ms=(time.perf_counter() - start) * 1000,
     )
-    crewai_event_bus.emit(settings, completed)
+    crewai_event_bus.emit(config, completed)
     return entity, point
 
 

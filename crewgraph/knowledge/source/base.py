@@ -9,7 +9,8 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
-from crewgraph.core.loops.bridge import acall, call
+from crewgraph.core.loops.bridge import call
+from crewgraph.core.methods import other_form
 from crewgraph.deprecations import user_stacklevel, warn_deprecated
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import check_file, decode_text, display_name, read_file, resolve_file
@@ -110,9 +111,8 @@ class BaseKnowledgeSource(RedactedModel, ABC):
         self.chunks = [passage.text for passage in self.passages()]
         self._save_documents()
 
-    async def aadd(self) -> None:
-        """Async `add`."""
-        await acall(self.add)
+    aadd = other_form(add, "aadd")
+    """Async `add`."""
 
     def get_embeddings(self) -> list[Any]:
         """`chunk_embeddings`."""

@@ -6,7 +6,7 @@ from typing import Any, cast
 from pydantic import Field
 
 from crewgraph.core.digests import digest
-from crewgraph.core.loops.bridge import acall, in_thread
+from crewgraph.core.loops.bridge import acall
 from crewgraph.core.plain import plain
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.passage import Passage, SearchResult
@@ -76,10 +76,6 @@ class RetrieverKnowledgeSource(BaseKnowledgeSource):
     async def asearch(self, query: str, limit: int) -> list[SearchResult]:
         """Async `search`."""
         return _results(await acall(self.retriever.ainvoke, query), limit)
-
-    async def aadd(self) -> None:
-        """Does nothing, as nothing is stored."""
-        await in_thread(self.add)
 
 
 def _results(documents: Sequence[object], limit: int) -> list[SearchResult]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
@@ -15,7 +16,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
-from crewgraph.storage.checkpoints.threads import Key, NewCheckpoint, StoredCheckpoint
+from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, StoredCheckpoint
 from crewgraph.storage.checkpoints.values import Typed
 
 _CHECKPOINT_FIELDS = frozenset(Checkpoint.__annotations__)
@@ -39,27 +40,32 @@ class Codec:
         """Serializes a value that is not None; raises `NotPlain` (a TypeError) if that cannot be done."""
 
     def encode_checkpoint(
-        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
-    ) -> NewCheckpoint:
-        """Encode a checkpoint without its values."""
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> CheckpointRows:
+        """Encode a checkpoint with the values of the channels that changed."""
         thread, ns, parent = parse_config(config)
         full_metadata = get_checkpoint_metadata(config, metadata)
         run = full_metadata.get("run_id")
         extra_fields = {key: value for key, value in checkpoint.items() if key not in _CHECKPOINT_FIELDS}
         head = _Head(checkpoint["v"], checkpoint["ts"], checkpoint.get("updated_channels"), full_metadata, extra_fields)
-        return NewCheckpoint(
+        values = checkpoint["channel_values"]
+        return CheckpointRows(
             Key(thread, ns, checkpoint["id"]),
             parent,
             checkpoint["channel_versions"],
             checkpoint["versions_seen"],
-            checkpoint["channel_values"],
+            values,
             None if run is None else str(run),
             self.dumps(tuple(head)),
+            self._typed(values, new_versions),
+            lambda: self._typed(values, values),
         )
 
-    def values(self, checkpoint: Checkpoint, channels: Iterable[str]) -> dict[str, Typed]:
-        """Encode the values of those of the channels that have one."""
-        values = checkpoint["channel_values"]
+    def _typed(self, values: PlainMapping, channels: Iterable[str]) -> dict[str, Typed]:
         return {
             channel: None if (value := values[channel]) is None else self.dumps(value)
             for channel in channels

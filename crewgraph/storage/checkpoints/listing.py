@@ -4,7 +4,7 @@
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from langchain_core.runnables import RunnableConfig
@@ -12,8 +12,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.codec import Codec
-from crewgraph.storage.checkpoints.threads import Key, StoredCheckpoint, Threads, latest_id
-from crewgraph.storage.checkpoints.values import load_values, load_writes
+from crewgraph.storage.checkpoints.threads import Key, NameFilter, StoredCheckpoint, Threads, latest_id
 
 _PAGE = 32  # checkpoints read in one transaction
 
@@ -49,14 +48,10 @@ def checkpoint_pages(
 
 _LATEST_PAGE = 64  # threads read in one transaction
 
-NameFilter = Callable[[str], bool]
-"""Selects the threads or channels to read, by name."""
-
 _SELECT_THREADS = (
     "SELECT no, thread, created, touched, (SELECT max(id) FROM checkpoints WHERE lineage = no) AS greatest FROM lineages "
     "WHERE ns = '' AND greatest NOT NULL ORDER BY greatest DESC"
 )
-_SELECT = "SELECT id, parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?"
 
 
 class LatestCheckpoint(NamedTuple):
@@ -94,15 +89,10 @@ def latest_checkpoints(
         # Read the latest id again: an active run may have removed the former one.
         page: list[tuple[StoredCheckpoint, _Thread]] = []
         for thread in lineages:
-            row = connection.execute(_SELECT, (thread.no, latest_id(connection, thread.no))).fetchone()
-            if row is None or not matches(*row[2:]):
-                continue
-            id, parent, *head = row
-            versions = threads.chains.versions(connection, thread.no, id, {})
-            values = load_values(connection, {name: no for name, no in versions.value_ids.items() if channels(name)})
-            writes = [write for write in load_writes(connection, thread.no, id) if channels(write[1])]
-            key = Key(thread.name, "", id)
-            page.append((StoredCheckpoint(key, parent, versions, (head[0], head[1]), values, writes), thread))
+            id = latest_id(connection, thread.no)
+            key = Key(thread.name, "", id or "")
+            if (stored := threads.load_one(connection, key, thread.no, {}, matches, channels)) is not None:
+                page.append((stored, thread))
         return page
 
     rows = threads.database.read(lambda connection: connection.execute(_SELECT_THREADS).fetchall())

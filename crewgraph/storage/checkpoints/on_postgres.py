@@ -5,6 +5,7 @@ So is the setting that makes the commit of a record wait for the server's disk. 
 `BasePostgresSaver`.
 """
 
+import time
 from contextlib import nullcontext
 from typing import Any, NoReturn
 
@@ -206,4 +207,4 @@ class _Attempts:
     def succeeded(self, method: str) -> None:
         """Note that a write has checked the claim."""
         if self.claim is not None and "put" in method:
-            self.claim.checked()
+            self.claim.checked_at = time.monotonic()

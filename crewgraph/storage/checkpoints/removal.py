@@ -9,7 +9,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from typing import cast
 
 from langgraph.checkpoint.base import CheckpointTuple
@@ -23,7 +22,7 @@ from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.threads import Threads, latest_id
 from crewgraph.storage.checkpoints.values import drop_values
 from crewgraph.storage.checkpoints.versions import Versions
-from crewgraph.storage.claims.epochs import delete_epochs
+from crewgraph.storage.claims.files import delete_epochs
 from crewgraph.storage.database import MEMORY, Database
 
 _COUNTERS = "counters_since_delta_snapshot"
@@ -41,14 +40,32 @@ class Removal:
 
     def delete(self, threads: Sequence[str], *, shrink: bool = True) -> None:
         """Delete threads with all their namespaces."""
-        self._remove(self._delete, threads, shrink=shrink)
+
+        def delete(connection: sqlite3.Connection) -> None:
+            for thread in threads:
+                for no in _lineages(connection, thread).values():
+                    self._delete_lineage(connection, no)
+                delete_epochs(connection, thread)
+
+        self._remove(threads, delete, shrink=shrink)
 
     def keep_latest(self, threads: Sequence[str], count: int, *, shrink: bool = True) -> None:
         """Keep only the latest checkpoints of every namespace, and those that a `DeltaChannel` is rebuilt from.
 
         The namespace of a subgraph call is deleted together with the checkpoint that the call was made from.
         """
-        self._remove(partial(self._keep_latest, count), threads, shrink=shrink)
+
+        def keep_latest(connection: sqlite3.Connection) -> None:
+            for thread in threads:
+                lineages = _lineages(connection, thread)
+                removed = self._keep_latest_in(connection, lineages.pop(""), count) if "" in lineages else set[str]()
+                for ns, no in lineages.items():
+                    if ":" in ns and self._parent_checkpoint(connection, no) in removed:
+                        self._delete_lineage(connection, no)
+                    else:
+                        self._keep_latest_in(connection, no, count)
+
+        self._remove(threads, keep_latest, shrink=shrink)
 
     def delete_runs(self, runs: Sequence[str]) -> None:
         """Delete the checkpoints that some runs created.
@@ -56,38 +73,36 @@ class Removal:
         Raises:
             StorageError: the value of a `DeltaChannel` at another checkpoint is rebuilt from one of them.
         """
-        self._remove(self._delete_runs, runs)
+
+        def delete_runs(connection: sqlite3.Connection) -> None:
+            removed: dict[int, set[str]] = {}
+            for run in runs:
+                for no, id in connection.execute(
+                    "SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)
+                ).fetchall():
+                    removed.setdefault(no, set()).add(id)
+            for no, ids in removed.items():
+                all_ids = _checkpoint_ids(connection, no)
+                for id in all_ids - ids:
+                    if needed := self._delta_ancestors(connection, no, id) & ids:
+                        raise StorageError(
+                            f"Checkpoint `{id}` rebuilds a DeltaChannel from `{min(needed)}`, which one of these "
+                            "runs created. Nothing was deleted; delete or prune the whole thread."
+                        )
+                self._keep_only(connection, no, all_ids, all_ids - ids)
+
+        self._remove(runs, delete_runs)
 
     def copy(self, source: str, target: str) -> None:
         """Copy a thread with all namespaces, checkpoints and writes; existing rows of the target are kept."""
         if source != target:
             self._threads.database.write(self._copy, source, target)
 
-    def _remove(
-        self, work: Callable[[sqlite3.Connection, Sequence[str]], None], names: Sequence[str], *, shrink: bool = True
-    ) -> None:
+    def _remove(self, names: Sequence[str], work: Callable[[sqlite3.Connection], None], *, shrink: bool = True) -> None:
         if names:
-            self._threads.database.write(work, names)
+            self._threads.database.write(work)
             if shrink:
                 self._threads.database.shrink()
-
-    def _delete(self, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
-        for thread in threads:
-            for no in _lineages(connection, thread).values():
-                self._delete_lineage(connection, no)
-            delete_epochs(connection, thread)
-        self._threads.clear_cache()
-
-    def _keep_latest(self, count: int, connection: sqlite3.Connection, threads: Sequence[str]) -> None:
-        for thread in threads:
-            lineages = _lineages(connection, thread)
-            removed = self._keep_latest_in(connection, lineages.pop(""), count) if "" in lineages else set[str]()
-            for ns, no in lineages.items():
-                if ":" in ns and self._parent_checkpoint(connection, no) in removed:
-                    self._delete_lineage(connection, no)
-                else:
-                    self._keep_latest_in(connection, no, count)
-        self._threads.clear_cache()
 
     def _keep_latest_in(self, connection: sqlite3.Connection, no: int, count: int) -> set[str]:
         ids = _checkpoint_ids(connection, no)
@@ -97,22 +112,6 @@ class Removal:
         heads = sorted(ids, key=lambda id: (id == latest, id))[-count:]
         needed = {ancestor for head in heads for ancestor in self._delta_ancestors(connection, no, head)}
         return self._keep_only(connection, no, ids, needed.union(heads))
-
-    def _delete_runs(self, connection: sqlite3.Connection, runs: Sequence[str]) -> None:
-        removed: dict[int, set[str]] = {}
-        for run in runs:
-            for no, id in connection.execute("SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)).fetchall():
-                removed.setdefault(no, set()).add(id)
-        for no, ids in removed.items():
-            all_ids = _checkpoint_ids(connection, no)
-            for id in all_ids - ids:
-                if needed := self._delta_ancestors(connection, no, id) & ids:
-                    raise StorageError(
-                        f"Checkpoint `{id}` rebuilds a DeltaChannel from `{min(needed)}`, which one of these "
-                        "runs created. Nothing was deleted; delete or prune the whole thread."
-                    )
-            self._keep_only(connection, no, all_ids, all_ids - ids)
-        self._threads.clear_cache()
 
     def _keep_only(self, connection: sqlite3.Connection, no: int, ids: set[str], retained: Collection[str]) -> set[str]:
         removed = ids.difference(retained)

@@ -5,7 +5,7 @@
 - `checkpoints`: one row per superstep: the versions of all channels and the ids of their values as JSON, either in full or as
   the difference from the parent's.
 - `writes`: what a task wrote before its superstep ended.
-- `claims`: the last claim on each thread, by its number; see `crewgraph.storage.claims.epochs`.
+- `claims`: the last claim on each thread, by its number; see `crewgraph.storage.claims.files`.
 - `payloads`: the serialized values of channels.
 """
 

@@ -21,13 +21,12 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from crewgraph.core.claims import ClaimKeeper
 from crewgraph.schema import PlainDict
 from crewgraph.storage.checkpoints.codec import Codec, config_for_key, parse_config
-from crewgraph.storage.checkpoints.listing import LatestCheckpoint, NameFilter, checkpoint_pages, latest_checkpoints
+from crewgraph.storage.checkpoints.listing import LatestCheckpoint, checkpoint_pages, latest_checkpoints
 from crewgraph.storage.checkpoints.removal import Removal, apply_retention, is_open, tells_the_end
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
-from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows
+from crewgraph.storage.checkpoints.threads import Key, NameFilter, Threads, WriteRows
 from crewgraph.storage.checkpoints.values import StrictSerializer, Write
-from crewgraph.storage.claims.epochs import EpochClaims
-from crewgraph.storage.claims.files import file_claims
+from crewgraph.storage.claims.files import EpochClaims, file_claims
 from crewgraph.storage.claims.process import ProcessClaims
 from crewgraph.storage.database import Closeable, Database, WouldBlock
 
@@ -221,9 +220,9 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             StorageError: the database cannot be written; what was stored before is unchanged.
             TypeError: a value cannot be serialized.
         """
-        rows = self._encode_put(config, checkpoint, metadata, new_versions)
+        rows = self._codec.encode_checkpoint(config, checkpoint, metadata, new_versions)
         self._threads.save_many([rows], config)
-        return config_for_key(rows.new.key)
+        return config_for_key(rows.key)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""
@@ -250,7 +249,10 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             StorageError: the database cannot be written; nothing is stored.
             TypeError: a value cannot be serialized.
         """
-        encoded = [self._encode_put(*args) if name == "put" else self._encode_writes(*args) for name, args in saves]
+        encoded = [
+            self._codec.encode_checkpoint(*args) if name == "put" else self._encode_writes(*args)
+            for name, args in saves
+        ]
         self._threads.save_many([rows for rows in encoded if rows is not None], saves[0][1][0])
 
     def put_many_nowait(self, saves: Sequence[tuple[str, tuple[object, ...]]]) -> bool:
@@ -275,19 +277,6 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             for thread_id, names in around.items()
             if is_kept.isdisjoint(names) and not any(map(self.claims.holder, names))
         }
-
-    def _encode_put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> CheckpointRows:
-        new = self._codec.encode_checkpoint(config, checkpoint, metadata)
-        changed = self._codec.values(checkpoint, new_versions)
-        return CheckpointRows(
-            new, changed, lambda: self._codec.values(checkpoint, checkpoint["channel_values"]), new_versions
-        )
 
     def _encode_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -21,9 +21,11 @@ from crewgraph.storage.checkpoints.values import (
     store_writes,
 )
 from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Link, Version, Versions
-from crewgraph.storage.claims.epochs import EpochClaim
+from crewgraph.storage.claims.files import FileClaim
 from crewgraph.storage.database import Database, WouldBlock
 
+_SELECT_LINEAGE = "SELECT no, touched FROM lineages WHERE thread = ? AND ns = ?"
+_INSERT_LINEAGE = "INSERT INTO lineages (thread, ns, touched, created) VALUES (?, ?, ?, ?)"
 _INSERT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _LATEST = "SELECT latest, (SELECT max(id) FROM checkpoints WHERE lineage = no) FROM lineages WHERE no = ?"
 _SET_LATEST = (
@@ -31,8 +33,12 @@ _SET_LATEST = (
     "WHERE no = :no AND (latest IS NOT NULL OR EXISTS (SELECT 1 FROM checkpoints WHERE lineage = no AND id > :id))"
 )
 _SIZE = attrgetter("size")
-_MAX_CACHED = 4_096  # lineages whose numbers are remembered
+_MAX_NEW = 4_096  # threads that have begun, and have no rows yet
 _MINUTE = 60  # seconds: the precision of a thread's time of writing
+
+
+NameFilter = Callable[[str], bool]
+"""Selects threads or channels, by name."""
 
 
 class Key(NamedTuple):
@@ -41,25 +47,6 @@ class Key(NamedTuple):
     thread: str
     ns: str
     id: str
-
-
-class NewCheckpoint(NamedTuple):
-    """A checkpoint to store."""
-
-    key: Key
-    parent: str | None
-    channels: Mapping[str, Version]
-    """Version by channel."""
-
-    seen: Mapping[str, Mapping[str, Version]]
-    """Versions that a node has seen, by node."""
-
-    filled: Container[str]
-    """The channels that have a value."""
-
-    run: str | None
-    head: tuple[str, bytes]
-    """The serialized rest."""
 
 
 class StoredCheckpoint(NamedTuple):
@@ -79,24 +66,31 @@ class StoredCheckpoint(NamedTuple):
 class CheckpointRows(NamedTuple):
     """A checkpoint to store, with its values."""
 
-    new: NewCheckpoint
+    key: Key
+    parent: str | None
+    channels: Mapping[str, Version]
+    """Version by channel."""
+
+    seen: Mapping[str, Mapping[str, Version]]
+    """Versions that a node has seen, by node."""
+
+    filled: Container[str]
+    """The channels that have a value."""
+
+    run: str | None
+    head: tuple[str, bytes]
+    """The serialized rest."""
+
     changed: Mapping[str, Typed]
     """The values of the channels that changed since its parent."""
 
     all_values: Callable[[], Mapping[str, Typed]]
     """All of its values, for the case that the parent is not stored."""
 
-    likely: Collection[str]
-    """The channels changed since its parent, as passed to the saver."""
-
-    @property
-    def key(self) -> Key:
-        return self.new.key
-
     @property
     def size(self) -> int:
         """Bytes to write."""
-        return len(self.new.head[1]) + sum(len(typed[1]) for typed in self.changed.values() if typed)
+        return len(self.head[1]) + sum(len(typed[1]) for typed in self.changed.values() if typed)
 
 
 class WriteRows(NamedTuple):
@@ -119,10 +113,8 @@ class Threads:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.chains = Chains(database.path)
-        self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
         self._new: set[str] = set()
         self._process = os.getpid()  # that `_new` is of: its parent may store what a forked child has not seen begin
-        self._connections_opened = database.connections_opened
 
     def save_many(self, saves: "Sequence[CheckpointRows | WriteRows]", config: RunnableConfig) -> None:
         """Store checkpoints and writes of one lineage in one transaction; writes may come before their checkpoint.
@@ -138,30 +130,24 @@ class Threads:
             return
         place = config.get("configurable") or {}
         claim = place.get(CLAIM)
-        fence = claim if isinstance(claim, EpochClaim) and claim.database.path == self.database.path else None
+        is_fenced = isinstance(claim, FileClaim) and claim.database and claim.database.path == self.database.path
+        fence = claim if is_fenced else None
         self.database.announce_write(map(_SIZE, saves))
-        given: list[tuple[int, int]] = []
         try:
-            write = self.database.write_synced if SYNCED in place else self.database.write
-            try:
-                write(self._save_many, given, saves, fence)
-            except sqlite3.IntegrityError:  # the thread was removed by another process: it begins anew
-                write(self._save_many, given, saves, fence, anew=True)
+            (self.database.write_synced if SYNCED in place else self.database.write)(self._save_many, saves, fence)
         except WouldBlock:
             raise
         except BaseException:  # nothing was stored, so nothing may stay cached
-            self.clear_cache()
+            self._new.clear()
+            self.chains.clear_cache()
             raise
         if fence is not None:
             fence.is_counted = True
-        if given:
-            thread, ns, _ = saves[0].key
-            self._remember(thread, ns, given[0])
-            self._new.discard(thread)
+        self._new.discard(saves[0].key.thread)
 
     def begin(self, thread: str) -> None:
         """Note that a thread is new, by an id that no other can have: nothing is searched for it before its first rows."""
-        if len(self._new) > _MAX_CACHED or self._process != os.getpid():
+        if len(self._new) > _MAX_NEW or self._process != os.getpid():
             self._new.clear()
             self._process = os.getpid()
         self._new.add(thread)
@@ -210,7 +196,7 @@ class Threads:
 
     def number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int | None:
         """The number of a lineage (a thread in a namespace); None if it does not exist."""
-        row = connection.execute("SELECT no FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)).fetchone()
+        row = connection.execute(_SELECT_LINEAGE, (thread, ns)).fetchone()
         return None if row is None else row[0]
 
     def payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
@@ -218,51 +204,37 @@ class Threads:
         rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
         return {number for row in rows for number in self.chains.from_json(*row).value_ids.values()}
 
-    def clear_cache(self) -> None:
-        """Drop everything cached, after rows were removed or changed."""
-        self._numbers.clear()
-        self._new.clear()
-        self.chains.clear_cache()
-
     def _save_many(
-        self,
-        connection: sqlite3.Connection,
-        given: list[tuple[int, int]],
-        saves: "Sequence[CheckpointRows | WriteRows]",
-        fence: EpochClaim | None,
-        *,
-        anew: bool = False,
+        self, connection: sqlite3.Connection, saves: "Sequence[CheckpointRows | WriteRows]", fence: FileClaim | None
     ) -> None:
-        given.clear()  # what an earlier attempt was given is undone
-        if anew or self._connections_opened != self.database.connections_opened:  # the latter in a forked child
-            self.clear_cache()
-            self._connections_opened = self.database.connections_opened
         thread, ns, _ = saves[0].key
-        cached = self._numbers.get((thread, ns))
-        if cached is None or time.time() - cached[1] > _MINUTE:
-            no = self._lookup_number(connection, given, thread, ns)
+        row: tuple[int, int] | None = connection.execute(_SELECT_LINEAGE, (thread, ns)).fetchone()
+        now = time.time()
+        if row is None:
+            no = connection.execute(_INSERT_LINEAGE, (thread, ns, int(now), now)).lastrowid or 0
         else:
-            no = cached[0]
+            no, touched = row
+            if now - touched > _MINUTE:
+                connection.execute("UPDATE lineages SET touched = ? WHERE no = ?", (int(now), no))
         if fence is not None:
             fence.check(connection)
         for rows in saves:
             if isinstance(rows, WriteRows):
                 store_writes(connection, no, rows.key.id, rows.task, rows.path, rows.writes)
-            elif not self._save(connection, no, rows.new, rows.changed, rows.likely):
-                self._save(connection, no, rows.new, rows.all_values(), rows.likely)
+            elif not self._save(connection, no, rows, rows.changed):
+                self._save(connection, no, rows, rows.all_values())
 
     def _save(
         self,
         connection: sqlite3.Connection,
         no: int,
-        new: NewCheckpoint,
+        new: CheckpointRows,
         values: Mapping[str, Typed],
-        likely: Collection[str],
     ) -> bool:
         id, parent = new.key.id, new.parent
         base = None if parent is None else self.chains.load_link(connection, no, parent)
         versions = EMPTY if base is None else base.versions
-        difference = versions.diff(new.channels, new.seen, likely)
+        difference = versions.diff(new.channels, new.seen)
         filled = [channel for channel in difference.channels if channel in new.filled]
         if not values.keys() >= set(filled):
             return False
@@ -293,7 +265,7 @@ class Threads:
         if no is None:
             return None
         latest = latest_id(connection, no)
-        return None if latest is None else self._load(connection, Key(thread, ns, id or latest), no, {}, _accept_all)
+        return None if latest is None else self.load_one(connection, Key(thread, ns, id or latest), no, {}, _accept_all)
 
     def _load_all(
         self, connection: sqlite3.Connection, keys: Sequence[Key], matches: Callable[[str, bytes], bool]
@@ -302,51 +274,40 @@ class Threads:
         checkpoints: list[StoredCheckpoint] = []
         for key in reversed(keys):  # oldest first, as each is a difference to an older one
             no = self.number(connection, key.thread, key.ns)
-            if no is not None and (stored := self._load(connection, key, no, memos.setdefault(no, {}), matches)):
+            if no is not None and (stored := self.load_one(connection, key, no, memos.setdefault(no, {}), matches)):
                 checkpoints.append(stored)
         return checkpoints[::-1]
 
-    def _load(
+    def load_one(
         self,
         connection: sqlite3.Connection,
         key: Key,
         no: int,
         memo: dict[str, Versions],
         matches: Callable[[str, bytes], bool],
+        channels: NameFilter | None = None,
     ) -> StoredCheckpoint | None:
+        """A checkpoint of a lineage; None if it does not exist, or its head does not match.
+
+        Args:
+            connection: a connection in a transaction.
+            key: the checkpoint.
+            no: the number of its lineage.
+            memo: see `Chains.versions`.
+            matches: whether a head matches.
+            channels: the channels whose values and writes are loaded; None for all.
+        """
         row = connection.execute(
             "SELECT parent, kind, head FROM checkpoints WHERE lineage = ? AND id = ?", (no, key.id)
         ).fetchone()
         if row is None or not matches(row[1], row[2]):
             return None
-        versions = self.chains.versions(connection, no, key.id, memo)
-        values = load_values(connection, versions.value_ids)
-        return StoredCheckpoint(key, row[0], versions, row[1:], values, load_writes(connection, no, key.id))
-
-    def _lookup_number(self, connection: sqlite3.Connection, given: list[tuple[int, int]], thread: str, ns: str) -> int:
-        """Return the number of a lineage; a new lineage's is put into `given`."""
-        now = int(time.time())
-        row: tuple[int, int] | None = None
-        if thread not in self._new:
-            row = connection.execute(
-                "SELECT no, touched FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
-            ).fetchone()
-        if row is None:  # remembered once this transaction is complete: else the number may be given to another
-            new = "INSERT INTO lineages (thread, ns, touched, created) VALUES (?, ?, ?, ?)"
-            no = connection.execute(new, (thread, ns, now, time.time())).lastrowid or 0
-            given.append((no, now))
-            return no
-        no, touched = row
-        if now - touched > _MINUTE:
-            touched = now
-            connection.execute("UPDATE lineages SET touched = ? WHERE no = ?", (now, no))
-        self._remember(thread, ns, (no, touched))
-        return no
-
-    def _remember(self, thread: str, ns: str, number: tuple[int, int]) -> None:
-        if len(self._numbers) > _MAX_CACHED:
-            self._numbers.clear()
-        self._numbers[thread, ns] = number
+        versions, writes = self.chains.versions(connection, no, key.id, memo), load_writes(connection, no, key.id)
+        value_ids = versions.value_ids
+        if channels is not None:
+            value_ids = {name: number for name, number in value_ids.items() if channels(name)}
+            writes = [write for write in writes if channels(write[1])]
+        return StoredCheckpoint(key, row[0], versions, row[1:], load_values(connection, value_ids), writes)
 
 
 def latest_id(connection: sqlite3.Connection, no: int) -> str | None:

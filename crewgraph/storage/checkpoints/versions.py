@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
 from crewgraph.text import json_encoder
@@ -17,7 +17,6 @@ from crewgraph.text import json_encoder
 Version = str | int | float
 """A channel's version: text from this checkpointer, possibly a number from others."""
 
-_T = TypeVar("_T")
 _encode = json_encoder()
 
 
@@ -87,22 +86,19 @@ class Versions(NamedTuple):
         self,
         channels: Mapping[str, Version],
         seen: Mapping[str, Mapping[str, Version]],
-        likely: Iterable[str] = (),
     ) -> Difference:
         """The difference of a child from these versions, without the ids of its values.
 
         Args:
             channels: the child's versions by channel.
             seen: what nodes have seen at the child.
-            likely: channels that have probably changed; if no others have, they need not all be looked at one by one.
         """
-        new_channels = _changed(channels, self.channels, likely)
-        new_seen = _changed(seen, self.seen, list(seen)[-1:])  # a node that runs first is the last in the dict
+        old_channels, old_seen = self.channels, self.seen
         return Difference(
-            new_channels,
-            {node: dict(versions) for node, versions in new_seen.items()},
+            {name: version for name, version in channels.items() if old_channels.get(name) != version},
+            {node: dict(versions) for node, versions in seen.items() if old_seen.get(node) != versions},
             {},
-            (_removed(channels, self.channels, new_channels), _removed(seen, self.seen, new_seen)),
+            (sorted(old_channels.keys() - channels.keys()), sorted(old_seen.keys() - seen.keys())),
         )
 
     def apply(self, differences: Iterable[Difference]) -> "Versions":
@@ -124,23 +120,6 @@ class Versions(NamedTuple):
 
 EMPTY = Versions({}, {}, {})
 """The versions before the first checkpoint."""
-
-
-def _changed(new: Mapping[str, _T], old: Mapping[str, _T], likely: Iterable[str]) -> dict[str, _T]:
-    if not old:
-        return dict(new)
-    changed = {key: new[key] for key in likely if key in new and old.get(key) != new[key]}
-    if {**old, **changed} == new:  # a comparison of dicts takes a tenth of the time of one of their items in turn
-        return changed
-    return {key: value for key, value in new.items() if old.get(key) != value}
-
-
-def _removed(new: Mapping[str, _T], old: Mapping[str, _T], changed: Mapping[str, _T]) -> list[str]:
-    added = 0
-    for key in changed:
-        if key not in old:
-            added += 1
-    return [] if len(new) - added == len(old) else [key for key in old if key not in new]
 
 
 _MAX_DRIFT_RATIO = 2  # how many times the size of a whole checkpoint its differences may add up to

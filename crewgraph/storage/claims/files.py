@@ -6,24 +6,31 @@ by a slow run. The bytes are never written; the beginning of the file records th
 
 On Linux the locks belong to the open file, not to the process: nothing else that the process opens and closes releases them.
 Elsewhere, closing any descriptor of the file does. A claim can also be lost with the file. So a lock only tells early that a
-thread is busy; what fences is the epoch in our own databases (`epochs.py`), and in others the record of the holder (`verify`).
+thread is busy.
+
+What fences in others' databases is the record of the holder, in our own ones an epoch: each claim gets a number that no claim of
+the database had before, and replaces the one before it. Every transaction of a run reads its own number first. So who lost a
+thread, however that came about, stores nothing more in it.
 """
 
 import errno
 import os
 import socket
+import sqlite3
 import struct
 import sys
 import time
 import weakref
+from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock, RLock
 
 from crewgraph.core.claims import Holder
-from crewgraph.errors import StorageError
-from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy
+from crewgraph.errors import StorageError, ThreadBusy
+from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy, process_name
+from crewgraph.storage.database import Database, WouldBlock
 
 if sys.platform != "win32":
     import fcntl
@@ -37,32 +44,72 @@ _MODE = 0o600
 
 # `struct flock` of fcntl(2): F_GETLK reports the holder of a lock.
 _LINUX, _DARWIN = "@hhqqi4x", "@qqihh"
-_VERIFY_INTERVAL = 0.05  # seconds
+
+_RAISE = "INSERT OR REPLACE INTO claims (thread, holder, since) VALUES (?, ?, ?)"
+_READ = "SELECT 1 FROM claims WHERE no = ?"
+_HOLDER = "SELECT holder, since FROM claims WHERE thread = ?"
+_DELETE = "DELETE FROM claims WHERE thread = ?"
 
 
 class FileClaim(ProcessClaim):
     """A claim of this process on a thread of a SQLite database."""
 
+    verify_interval = 0.05
+
+    database: Database | None = None
+    """The database of ours whose transactions check the claim; None for a database of another program."""
+
+    epoch: int | None = None
+    """The number of the claim in that database; None before the first transaction that counts it."""
+
+    is_counted = False
+    """Whether the database has the claim; else the next transaction counts it, which may be rolled back."""
+
     def __init__(self, claims: "FileClaims", thread_id: str, holder: Holder, *, noted: bool) -> None:
         super().__init__(claims, thread_id, holder)
         self._find_other, self._noted = claims.find_other, noted
-        self._verified = time.monotonic()
 
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether its last verification is too old, or was made by the process from which this one was forked."""
-        return self.is_forked or time.monotonic() - self._verified > _VERIFY_INTERVAL
+    def check(self, connection: sqlite3.Connection) -> None:
+        """Check in a transaction of the database that the claim is still held.
+
+        Raises:
+            ThreadBusy: another run has claimed the thread, or it was deleted, or this is a fork of the process that runs it.
+        """
+        self.check_process()
+        if connection.execute(_READ, (self.epoch,)).fetchone() is not None:
+            self.is_counted = True
+        elif not self.is_counted:
+            self.epoch = _raise_epoch(connection, self.thread_id)
+        else:
+            row = connection.execute(_HOLDER, (self.thread_id,)).fetchone()
+            if row is None:
+                raise ThreadBusy(f"thread `{self.thread_id}` was deleted while it was run; nothing more is stored.")
+            raise busy(self.thread_id, Holder(*row))
+        self.checked_at = time.monotonic()
 
     def verify(self) -> None:
-        """Verify that the lock is not lost.
+        """Verify that the claim is not lost.
 
         Raises:
             ThreadBusy: it is, or another process has claimed the thread.
         """
         self.check_process()
-        if (other := self._find_other(self.thread_id, self._holder if self._noted else None)) is not None:
-            raise busy(self.thread_id, other)
-        self._verified = time.monotonic()
+        if self.database is None:
+            if (other := self._find_other(self.thread_id, self._holder if self._noted else None)) is not None:
+                raise busy(self.thread_id, other)
+            self.checked_at = time.monotonic()
+        elif self.is_counted:
+            self.database.query(self.check)
+
+    async def averify(self) -> None:
+        """Async version of `verify`."""
+        if self.database is None:
+            self.verify()
+            return
+        try:
+            self.database.nonblocking(self.verify)
+        except WouldBlock:
+            await self.database.run_in_thread(self.verify)
 
 
 class FileClaims(ProcessClaims):
@@ -150,7 +197,7 @@ class FileClaims(ProcessClaims):
 
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
         if sys.platform == "win32":
-            return ProcessClaim(self, thread_id, holder)
+            return FileClaim(self, thread_id, holder, noted=False)
         with self._file_lock:
             file, offset = self._opened(), _offset(thread_id)
             try:
@@ -258,3 +305,61 @@ def file_claims(database: str) -> FileClaims:
         if claims is None:
             claims = _known[path] = FileClaims(path)
         return claims
+
+
+class EpochClaims:
+    """The claims on the threads of a database.
+
+    Args:
+        database: the database.
+        locks: the locks on its threads.
+        is_new: tells whether a thread has just begun, by an id that nobody else can know. Its first transaction counts the claim.
+    """
+
+    def __init__(self, database: Database, locks: FileClaims, is_new: Callable[[str], bool]) -> None:
+        self._database, self._locks, self._is_new = database, locks, is_new
+        locks.enter(database)
+
+    def claim(self, thread_id: str) -> FileClaim:
+        """Claim a thread for a run of this process.
+
+        Raises:
+            ThreadBusy: another run holds it, in this process or another one.
+            StorageError: the database cannot be written.
+        """
+        claim = self._locks.claim(thread_id)
+        assert isinstance(claim, FileClaim)
+        claim.database, claim.is_fenced = self._database, True
+        if self._is_new(thread_id):
+            return claim
+        try:
+            claim.epoch = self._database.write(_raise_epoch, thread_id)
+        except BaseException:  # also Ctrl-C: the thread is left free
+            claim.close()
+            raise
+        claim.is_counted = True
+        return claim
+
+    def claim_nowait(self, thread_id: str) -> FileClaim | None:
+        """Like `claim`; return None if that would wait for another writer."""
+        try:
+            return self._database.nonblocking(self.claim, thread_id)
+        except WouldBlock:
+            return None
+
+    def holder(self, thread_id: str) -> Holder | None:
+        """Return the current holder of a thread."""
+        return self._locks.holder(thread_id)
+
+    def leave(self) -> None:
+        """Note that the database is closed. May be called more than once."""
+        self._locks.leave(self._database)
+
+
+def _raise_epoch(connection: sqlite3.Connection, thread_id: str) -> int:
+    return connection.execute(_RAISE, (thread_id, process_name(), time.time())).lastrowid or 0
+
+
+def delete_epochs(connection: sqlite3.Connection, thread_id: str) -> None:
+    """Delete what is stored of the claims on a thread; a run that still holds one stores nothing more."""
+    connection.execute(_DELETE, (thread_id,))

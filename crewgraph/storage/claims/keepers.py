@@ -15,7 +15,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from crewgraph.core.claims import ClaimKeeper, Holder, ThreadClaim
 from crewgraph.core.loops.bridge import start_in_thread
 from crewgraph.core.operations import Do, Program
-from crewgraph.storage.claims.files import file_claims
 from crewgraph.storage.claims.process import ProcessClaims
 
 _T = TypeVar("_T")
@@ -114,6 +113,8 @@ _FILE = "PRAGMA database_list"
 
 def _claims_of_file(row: Any) -> ProcessClaims:
     path: str = row[2]
+    from crewgraph.storage.claims.files import file_claims
+
     return file_claims(path) if path else ProcessClaims()
 
 

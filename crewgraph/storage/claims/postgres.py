@@ -84,7 +84,6 @@ SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES
     ('statement_timeout', '20s'), ('lock_timeout', '0')
 ) AS own (name, value) USING (name)
 """
-_VERIFY_INTERVAL = 1.0  # seconds
 _PING_INTERVAL = 10  # seconds, in which a connection without statements is used; firewalls forget those that are silent
 
 
@@ -99,6 +98,8 @@ class PostgresClaim(ProcessClaim):
         schema: the schema of the table of claims; empty if there is none.
     """
 
+    verify_interval = 1.0
+
     def __init__(
         self, claims: "PostgresClaims", thread_id: str, holder: Holder, token: int, schema: str | None
     ) -> None:
@@ -108,16 +109,6 @@ class PostgresClaim(ProcessClaim):
         self.is_fenced = bool(schema)
         self.fence = schema and _FENCE.format(schema, Literal(thread_id).as_string(), token)
         """A query that fails if the claim is lost; empty without a table of claims."""
-        self.checked()
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether it was last checked too long ago, or by the process from which this one was forked."""
-        return self.is_forked or time.monotonic() - self._checked > _VERIFY_INTERVAL
-
-    def checked(self) -> None:
-        """Note that the database has just checked it."""
-        self._checked = time.monotonic()
 
     def verify(self) -> None:
         """Verify that it is still held.
@@ -129,7 +120,7 @@ class PostgresClaim(ProcessClaim):
         self.check_process()
         started = time.monotonic()
         self.claims.verify(self.thread_id, self._token)
-        self._checked = started
+        self.checked_at = started
 
     async def averify(self) -> None:
         """Async version of `verify`."""

@@ -1,5 +1,6 @@
 """Claims that hold within this process."""
 
+import math
 import os
 import socket
 import threading
@@ -36,21 +37,21 @@ class ProcessClaim:
     is_fenced = False
     """Whether the saver checks the claim in each transaction of the run."""
 
+    verify_interval = math.inf
+    """Seconds after a check in which it is not lost."""
+
     def __init__(self, claims: "ProcessClaims", thread_id: str, holder: Holder) -> None:
         self._claims, self.thread_id, self._holder = claims, thread_id, holder
         self._awaited: set[Future[Any]] = set()
         self._is_closed = False
         self._process = os.getpid()
+        self.checked_at = time.monotonic()
+        """When it was last checked."""
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it may have been lost."""
-        return os.getpid() != self._process
-
-    @property
-    def is_forked(self) -> bool:
-        """Whether this process was forked from the one that has claimed the thread."""
-        return os.getpid() != self._process
+        """Whether it was last checked too long ago, or by the process from which this one was forked."""
+        return os.getpid() != self._process or time.monotonic() - self.checked_at > self.verify_interval
 
     def check_process(self) -> None:
         """Check that this is the process that has claimed the thread.

@@ -1,19 +1,19 @@
-"""Executing a batch of store operations, with one body for sync and async.
+"""Executing a batch of store operations; no transaction is open while texts are embedded.
 
-`BatchRunner.run` is a generator that yields an `EmbeddingRequest` when it needs vectors; no transaction is open meanwhile.
 `StoreEmbedder` is what a store embeds with.
 """
 
+import asyncio
 import json
 import os
 import sqlite3
 import time
-from collections.abc import Generator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 from langgraph.store.base import GetOp, IndexConfig, ListNamespacesOp, Result, SearchOp
 
+from crewgraph.core.operations import Do, Program, blocking
 from crewgraph.errors import EmbedderError, StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
@@ -43,6 +43,8 @@ from crewgraph.storage.store.vectors import (
 from crewgraph.storage.vectors.embedder import NamedEmbedder
 from crewgraph.storage.vectors.resolve import embedder_of
 
+_Queries = dict[str, Sequence[float]]
+
 
 class StoreEmbedder:
     """An embedder, the fields of a value that it embeds, and the name of its vectors."""
@@ -58,6 +60,22 @@ class StoreEmbedder:
         """The same in LangGraph's form."""
         return {"dims": self.dims or 0, "embed": self.embeddings, "fields": list(self.fields)}
 
+    def embed(self, queries: Sequence[str], texts: list[str]) -> Program[tuple[_Queries, dict[str, bytes]]]:
+        """The vectors of queries, and those of texts as bytes.
+
+        Raises:
+            EmbedderError: there is not one vector of the right length for each.
+        """
+        embeddings = self.embeddings
+
+        async def aembed_queries() -> list[list[float]]:
+            return await asyncio.gather(*map(embeddings.aembed_query, queries))
+
+        query_vectors = yield Do(lambda: [*map(embeddings.embed_query, queries)], aembed_queries)
+        self._pack(queries, query_vectors)
+        vectors = (yield Do(embeddings.embed_documents, embeddings.aembed_documents, texts)) if texts else ()
+        return dict(zip(queries, query_vectors, strict=True)), (yield blocking(self._pack, texts, vectors))
+
     def space(self) -> tuple[str, int]:
         """The name and the dimensions of the vector space; vectors of different spaces are never compared.
 
@@ -67,23 +85,18 @@ class StoreEmbedder:
         name = self._named.name
         return (name if self.fields == (WHOLE_VALUE,) else f"{name} of {', '.join(self.fields)}"), self.dims
 
-    def pack(self, vectors: Sequence[Sequence[float]], texts: int) -> list[bytes]:
-        """Encode vectors as bytes.
-
-        Raises:
-            EmbedderError: there is not one vector of the right length for each text.
-        """
+    def _pack(self, texts: Sequence[str], vectors: Sequence[Sequence[float]]) -> dict[str, bytes]:
         if not texts:
-            return []
+            return {}
         rows = np.asarray(vectors, "<f4")
         self.dims = self.dims or rows.shape[-1]
-        if rows.shape != (texts, self.dims):
+        if rows.shape != (len(texts), self.dims):
             raise EmbedderError(
                 f"The embedder `{self._named.name}` returned vectors of length {rows.shape[-1]}; expected {self.dims}. "
                 "Set `dims` to the length of its model's vectors, or reopen the store if the model has changed: "
                 "its entries are then embedded again."
             )
-        return [row.tobytes() for row in rows]
+        return {text: row.tobytes() for text, row in zip(texts, rows, strict=True)}
 
 
 def store_embedder(embedder: object, index: IndexConfig | None) -> StoreEmbedder | None:
@@ -111,35 +124,6 @@ _NEVER_EXPIRED = float("-inf")
 _logger = redacted_logger(__name__)
 
 
-class EmbeddingRequest(NamedTuple):
-    """The texts to embed before the batch can continue."""
-
-    queries: Sequence[str]
-    texts: Sequence[str]
-
-
-class EmbeddingResult(NamedTuple):
-    """The vectors for an `EmbeddingRequest`."""
-
-    queries: Sequence[Sequence[float]]
-    texts: Sequence[Sequence[float]]
-
-
-BatchProgram = Generator[EmbeddingRequest, EmbeddingResult, list[Result]]
-"""Yields requests for vectors, and returns the results of a batch."""
-
-_Queries = dict[str, Sequence[float]]
-
-
-def advance(program: BatchProgram, result: EmbeddingResult | None) -> EmbeddingRequest | list[Result]:
-    """Run a batch until it requests vectors or returns."""
-    try:
-        return next(program) if result is None else program.send(result)
-    except StopIteration as end:
-        results: list[Result] = end.value
-        return results
-
-
 class BatchRunner:
     """Reads and writes the entries of a store, and keeps their vectors complete."""
 
@@ -149,20 +133,22 @@ class BatchRunner:
         self._omit_expired = omit_expired
         self._spaces: dict[int, SearchSpace] = {}  # by process: a forked one makes its own
 
-    def run(self, plan: BatchPlan) -> BatchProgram:
+    def run(self, plan: BatchPlan) -> Program[list[Result]]:
         """Execute a batch."""
         queries: _Queries = {}
-        texts = list(dict.fromkeys(text for new in plan.puts for text in new.texts))
         packed: dict[str, bytes] = {}
         space = ("", 0)
-        if self._embedder and (plan.queries or texts):
-            vectors = yield EmbeddingRequest(plan.queries, texts)
-            packed = dict(zip(texts, self._embedder.pack(vectors.texts, len(texts)), strict=True))
-            self._embedder.pack(vectors.queries, len(plan.queries))
-            queries = dict(zip(plan.queries, vectors.queries, strict=True))
-            space = self._embedder.space()
+        texts = list(dict.fromkeys(text for new in plan.puts for text in new.texts))
+        if (embedder := self._embedder) and (plan.queries or texts):
+            queries, packed = yield from embedder.embed(plan.queries, texts)
+            space = yield blocking(embedder.space)
             if queries:
-                yield from self._embed_missing(self._embedder, space)
+                yield from self._embed_missing(embedder, space)
+        return (yield blocking(self._execute, plan, queries, packed, space))
+
+    def _execute(
+        self, plan: BatchPlan, queries: _Queries, packed: dict[str, bytes], space: tuple[str, int]
+    ) -> list[Result]:
         now = time.time()
         results, read = self._read(plan, queries, now)
         if read:
@@ -204,24 +190,25 @@ class BatchRunner:
             return self._database.read(self._spaces[os.getpid()].search, op, queries[op.query], since)
         return [(entry, None) for entry in self._database.read(search_newest, op, since)]
 
-    def _embed_missing(
-        self, embedder: StoreEmbedder, name: tuple[str, int]
-    ) -> Generator[EmbeddingRequest, EmbeddingResult]:
+    def _embed_missing(self, embedder: StoreEmbedder, name: tuple[str, int]) -> Program[None]:
         """Embed all entries that lack vectors."""
-        space = self._spaces.get(os.getpid())
-        if space is None:
-            no = self._database.query(find_space, *name) or self._database.write(get_or_create_space, *name)
-            space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database.path, no, name[1]))
-        while entries := self._database.read(_read_unembedded, space):
+        space: SearchSpace = yield blocking(self._space, name)
+        while entries := (yield blocking(self._database.read, _read_unembedded, space)):
             texts = [texts_to_embed(json.loads(entry.value), entry.paths(embedder.fields)) for entry in entries]
             flat = list(dict.fromkeys(text for entry_texts in texts for text in entry_texts))
-            vectors = (yield EmbeddingRequest((), flat)).texts if flat else ()
-            packed = dict(zip(flat, embedder.pack(vectors, len(flat)), strict=True))
+            packed = (yield from embedder.embed((), flat))[1]
             rows = [
                 (entry, [packed[text] for text in entry_texts])
                 for entry, entry_texts in zip(entries, texts, strict=True)
             ]
-            self._database.write(_write_missing_vectors, space.no, rows)
+            yield blocking(self._database.write, _write_missing_vectors, space.no, rows)
+
+    def _space(self, name: tuple[str, int]) -> SearchSpace:
+        space = self._spaces.get(os.getpid())
+        if space is None:
+            no = self._database.query(find_space, *name) or self._database.write(get_or_create_space, *name)
+            space = self._spaces.setdefault(os.getpid(), SearchSpace(self._database.path, no, name[1]))
+        return space
 
 
 def _write_entries(

@@ -287,35 +287,23 @@ def get_entry(connection: sqlite3.Connection, op: GetOp, since: float) -> Stored
 
 def search_newest(connection: sqlite3.Connection, op: SearchOp, since: float) -> list[StoredEntry]:
     """The entries that match a search without a query, most recently written first."""
-    condition = filter_condition(op.filter, "e.value")
-    rest = f"{_NOT_EXPIRED} AND {condition.sql} ORDER BY e.id DESC"
     last = op.offset + op.limit
-    if not op.namespace_prefix:
-        # CROSS JOIN keeps SQLite from beginning with the namespaces: read by id, nothing has to be sorted.
-        query = f"SELECT {_COLUMNS} FROM entries AS e CROSS JOIN namespaces AS n ON n.no = e.namespace"
-        rows = connection.execute(
-            f"{query} WHERE {rest} LIMIT ? OFFSET ?", (since, *condition.parameters, op.limit, op.offset)
-        )
-        return [StoredEntry(*row) for row in rows]
-    query = f"SELECT e.id FROM entries AS e WHERE e.namespace = ? AND {rest} LIMIT ?"
-    ids: list[int] = []
-    for no in namespaces_below(connection, op.namespace_prefix):
-        ids += (id for (id,) in connection.execute(query, (no, since, *condition.parameters, last)))
-    page = json.dumps(heapq.nlargest(last, ids)[op.offset :])
-    rows = connection.execute(
-        f"{_SELECT_JOINED} WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id DESC", (page,)
-    )
-    return [StoredEntry(*row) for row in rows]
+    page = heapq.nlargest(last, matching_ids(connection, op, since, last))[op.offset :]
+    entries = load_matching(connection, page, op, since)
+    return [entries[id] for id in page]
 
 
-def matching_ids(connection: sqlite3.Connection, op: SearchOp, since: float) -> list[int]:
-    """The ids of all entries that a search may return."""
+def matching_ids(connection: sqlite3.Connection, op: SearchOp, since: float, most: int = -1) -> list[int]:
+    """The ids of the entries that a search may return: of each namespace the latest, `most` of them; -1 for all."""
     condition = filter_condition(op.filter, "e.value")
-    query = f"SELECT e.id FROM entries AS e WHERE e.namespace = ? AND {_NOT_EXPIRED} AND {condition.sql}"
+    query = (
+        f"SELECT e.id FROM entries AS e WHERE e.namespace = ? AND {_NOT_EXPIRED} AND {condition.sql} "
+        "ORDER BY e.id DESC LIMIT ?"
+    )
     return [
         id
         for no in namespaces_below(connection, op.namespace_prefix)
-        for (id,) in connection.execute(query, (no, since, *condition.parameters))
+        for (id,) in connection.execute(query, (no, since, *condition.parameters, most))
     ]
 
 

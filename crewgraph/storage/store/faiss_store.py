@@ -1,6 +1,5 @@
 """LangGraph store on one SQLite file with semantic search by FAISS, and the thread that deletes expired entries."""
 
-import asyncio
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -9,10 +8,11 @@ from threading import Event, Thread
 
 from langgraph.store.base import BaseStore, IndexConfig, Op, Result, TTLConfig
 
+from crewgraph.core.operations import adrive, drive
 from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.database import Closeable, Database
-from crewgraph.storage.store.batches import BatchRunner, EmbeddingRequest, EmbeddingResult, advance, store_embedder
+from crewgraph.storage.store.batches import BatchRunner, store_embedder
 from crewgraph.storage.store.entries import BatchPlan, delete_expired
 from crewgraph.storage.store.schema import STORE_SCHEMA
 
@@ -142,19 +142,11 @@ class FaissStore(Closeable, BaseStore):
             TypeError: a value cannot be encoded as JSON.
             ValueError: an operation or a filter is invalid.
         """
-        program = self._runner.run(BatchPlan(ops, self._fields))
-        outcome = advance(program, None)
-        while isinstance(outcome, EmbeddingRequest):
-            outcome = advance(program, self._embed(outcome))
-        return outcome
+        return drive(self._runner.run(BatchPlan(ops, self._fields)))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Async `batch`: the file is used in threads, texts are embedded with the embedder's async methods."""
-        program = self._runner.run(BatchPlan(ops, self._fields))
-        outcome = await self._database.run_in_thread(advance, program, None)
-        while isinstance(outcome, EmbeddingRequest):
-            outcome = await self._database.run_in_thread(advance, program, await self._aembed(outcome))
-        return outcome
+        return await adrive(self._runner.run(BatchPlan(ops, self._fields)))
 
     def sweep_ttl(self) -> int:
         """Delete expired entries and return their number.
@@ -186,15 +178,3 @@ class FaissStore(Closeable, BaseStore):
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop the sweeper and wait at most `timeout` seconds; returns whether it has ended."""
         return self._sweeper.stop(timeout)
-
-    def _embed(self, request: EmbeddingRequest) -> EmbeddingResult:
-        assert self._embedder is not None
-        embeddings = self._embedder.embeddings
-        queries = [embeddings.embed_query(query) for query in request.queries]
-        return EmbeddingResult(queries, embeddings.embed_documents(list(request.texts)) if request.texts else ())
-
-    async def _aembed(self, request: EmbeddingRequest) -> EmbeddingResult:
-        assert self._embedder is not None
-        embeddings = self._embedder.embeddings
-        queries = await asyncio.gather(*(embeddings.aembed_query(query) for query in request.queries))
-        return EmbeddingResult(queries, await embeddings.aembed_documents(list(request.texts)) if request.texts else ())

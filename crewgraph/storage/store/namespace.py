@@ -277,23 +277,21 @@ class StoreNamespace:
         return [entry for entry, score in zip(entries, scores, strict=True) if score >= least]
 
     def listing(
-        self, filter: Mapping[str, object] | None = None, below: tuple[str, ...] = ()
+        self,
+        filter: Mapping[str, object] | None = None,
+        below: tuple[str, ...] = (),
+        limit: int | None = None,
     ) -> Program[list[FoundEntry]]:
-        """The program of `entries`."""
+        """The program of `entries`, up to a limit."""
         base = self.namespace
         entries: list[FoundEntry] = []
         while True:
-            op = SearchOp((*base, *escape_labels(below)), _encode_metadata(filter or {}) or None, _PAGE, len(entries))
+            most = _PAGE if limit is None else min(_PAGE, limit - len(entries))
+            op = SearchOp((*base, *escape_labels(below)), _encode_metadata(filter or {}) or None, most, len(entries))
             page = (yield from self._batch("be read", [op]))[0]
             entries += [_found_entry(item, len(base)) for item in page]
             if len(page) < _PAGE:
                 return entries
-
-    def sampling(self, limit: int, below: tuple[str, ...] = ()) -> Program[list[FoundEntry]]:
-        """Some entries, chosen by the store."""
-        base = self.namespace
-        page = (yield from self._batch("be read", [SearchOp((*base, *escape_labels(below)), None, limit)]))[0]
-        return [_found_entry(item, len(base)) for item in page]
 
     def getting(self, keys: Sequence[str], below: tuple[str, ...] = ()) -> Program[list[FoundEntry | None]]:
         """The entries of some keys at exactly one path; None for those that do not exist."""

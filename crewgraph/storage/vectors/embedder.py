@@ -21,8 +21,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Program, adrive, drive, user_call
+from crewgraph.core.operations import Program, adrive, blocking, drive, user_call
 from crewgraph.errors import EmbedderError
 
 
@@ -272,7 +271,7 @@ def _abbreviated(value: Any) -> str:
     return text if len(text) < 80 else f"{text[:77]}..."
 
 
-class ThreadedEmbeddings(Embeddings):
+class ThreadedEmbeddings(ProgramEmbeddings):
     """Other embeddings, whose sync methods run in a thread in place of their async ones.
 
     The async clients of most libraries keep connections that die with the event loop they were first used on. An interruption
@@ -282,17 +281,11 @@ class ThreadedEmbeddings(Embeddings):
     def __init__(self, source: Embeddings) -> None:
         self.source = source
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self.source.embed_documents(texts)
+    def documents(self, texts: list[str]) -> Program[list[list[float]]]:
+        return (yield blocking(self.source.embed_documents, texts))
 
-    def embed_query(self, text: str) -> list[float]:
-        return self.source.embed_query(text)
-
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        return await in_thread(self.source.embed_documents, texts)
-
-    async def aembed_query(self, text: str) -> list[float]:
-        return await in_thread(self.source.embed_query, text)
+    def query(self, text: str) -> Program[list[float]]:
+        return (yield blocking(self.source.embed_query, text))
 
 
 _shared: WeakValueDictionary[tuple[int, str], NamedEmbedder] = WeakValueDictionary()
