@@ -6,7 +6,7 @@ files) load nothing until they are used.
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -29,7 +29,7 @@ from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.llm.resolve import check_model, default_model_name, llm_from_name
-from crewgraph.schema import from_json_schema, is_mapping, not_a_model
+from crewgraph.schema import from_json_schema, is_mapping, is_sequence, not_a_model
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
 
@@ -212,9 +212,9 @@ MiddlewareField = Annotated[list[Any], AfterValidator(_check_middleware)]
 
 def _instantiate_tool_classes(tools: Any) -> object:
     """Instantiate tool classes that need no arguments. What is no list is left as it is and rejected later."""
-    if not isinstance(tools, (list, tuple)):
+    if not is_sequence(tools):
         return tools
-    return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
+    return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in tools]
 
 
 def _instantiate_tool(kind: type[Any]) -> object:
@@ -333,7 +333,7 @@ def _parse_sources(sources: Any) -> list[object] | None:
         return sources
     from crewgraph.knowledge.source.kinds import as_sources
 
-    return as_sources(cast(list[Any], sources) if isinstance(sources, (list, tuple)) else [sources])
+    return as_sources(sources if is_sequence(sources) else [sources])
 
 
 _validate_knowledge = _with_methods(

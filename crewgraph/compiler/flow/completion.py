@@ -10,7 +10,7 @@ from typing import Any, cast
 from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.record import TAG, VALUE
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import PlainMapping, is_mapping
 
 _FEEDBACK = HumanFeedbackResult.__qualname__
 
@@ -51,10 +51,9 @@ def method_of(execution: str) -> str:
 
 def is_feedback(execution: str, result: object) -> bool:
     """Whether the result of an execution, in the form of checkpoints, is feedback on its output, and not passed on by it."""
-    if not isinstance(result, Mapping):
+    if not is_mapping(result):
         return False
-    record = cast("Mapping[str, Any]", result)
-    return str(record.get(TAG)).endswith(_FEEDBACK) and record[VALUE]["method_name"] == method_of(execution)
+    return str(result.get(TAG)).endswith(_FEEDBACK) and result[VALUE]["method_name"] == method_of(execution)
 
 
 _INSIDE = re.compile(r"(?P<around>.+)/[0-9a-f]{12}/[^/]+#\d+/\d+", re.DOTALL)

@@ -51,7 +51,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, RunError
 from crewgraph.llm.conversation import openai_messages, read_messages
-from crewgraph.schema import PlainDict, PlainMapping, is_mapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping, is_object
 from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
@@ -300,12 +300,11 @@ class FlowGraph(OwnedGraph, InlineGraph):
         if isinstance(result, GraphOutput):
             part = cast("GraphOutput[Any]", result)
             return replace(part, value=self._revived(part.value, config, options))
-        if not isinstance(result, dict):
+        if not is_object(result):
             return result
         run = self._run_in(ensure_config(config))
         recorded = ("state", "output") if run.stored else ("state",)
-        values = cast("PlainDict", result)
-        return {name: run.revived(value) if name in recorded else value for name, value in values.items()}
+        return {name: run.revived(value) if name in recorded else value for name, value in result.items()}
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph."""
@@ -358,9 +357,9 @@ class FlowGraph(OwnedGraph, InlineGraph):
             if value is None or isinstance(value, Command) or place_of(own).again:
                 configurable[CHECK] = partial(self._check_stored, value, own)
         graph_input: object = fields
-        is_begun = isinstance(fields, Mapping) and "progress" in fields and configurable.get(RUN) is run
-        if isinstance(fields, Mapping) and not is_begun:
-            inputs = self._inputs_of(cast("PlainMapping", fields), config)
+        is_begun = is_mapping(fields) and "progress" in fields and configurable.get(RUN) is run
+        if is_mapping(fields) and not is_begun:
+            inputs = self._inputs_of(fields, config)
             # LangGraph also passes a node's input to a resumed graph, which ignores it unless nothing is stored.
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.initial_values(self._run_in(ensure_config(config)) if is_resumed else run, inputs)

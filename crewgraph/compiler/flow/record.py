@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
-from crewgraph.schema import fault_text
+from crewgraph.schema import fault_text, is_list, is_mapping, is_object
 
 TAG = "$type"
 """The key under which plain data name their class."""
@@ -88,7 +88,7 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
     if kind is list:
         return [_recorded(item, context, deeper) for item in value]
     if kind is dict:
-        return _mapping(cast("dict[object, object]", value), context, deeper)
+        return _mapping(value, context, deeper)
     if kind in (tuple, set, frozenset):
         return {TAG: kind.__name__, VALUE: [_recorded(item, context, deeper) for item in value]}
     if kind in _TEXTS:
@@ -98,7 +98,7 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
     return _object(value, kind, context, deeper)
 
 
-def _mapping(value: dict[object, object], context: _Context, depth: int) -> object:
+def _mapping(value: Mapping[Any, object], context: _Context, depth: int) -> object:
     if all(type(key) is str and not key.startswith("$") and (key.isascii() or is_text(key)) for key in value):
         return {key: _recorded(item, context, depth) for key, item in value.items()}
     pairs = [[_recorded(key, context, depth), _recorded(item, context, depth)] for key, item in value.items()]
@@ -119,8 +119,8 @@ def _object(value: Any, kind: type[object], context: _Context, depth: int) -> ob
     for base in _SCALARS[:3]:
         if isinstance(value, base):
             return _recorded(base(value), context, depth)
-    if isinstance(value, Mapping):
-        return _mapping(dict(cast("Mapping[object, object]", value)), context, depth)
+    if is_mapping(value):
+        return _mapping(dict(value), context, depth)
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_recorded(item, context, depth) for item in cast("list[object]", value)]
     raise StorageError(
@@ -150,14 +150,13 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
     Raises:
         Exception: what the class of an object raises when it is made.
     """
-    if isinstance(value, list):
-        return [from_record(item, classes) for item in cast("list[object]", value)]
-    if not isinstance(value, dict):
+    if is_list(value):
+        return [from_record(item, classes) for item in value]
+    if not is_object(value):
         return value
-    data = cast("dict[str, object]", value)
-    if TAG not in data:
-        return {key: from_record(item, classes) for key, item in data.items()}
-    return _tagged(str(data[TAG]), data[VALUE], classes)
+    if TAG not in value:
+        return {key: from_record(item, classes) for key, item in value.items()}
+    return _tagged(str(value[TAG]), value[VALUE], classes)
 
 
 def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object:

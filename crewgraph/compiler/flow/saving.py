@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.compiler.flow.background import backend_call
 from crewgraph.compiler.flow.report import question_of
@@ -12,7 +12,7 @@ from crewgraph.core.operations import Program, user_call
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import RunError, StorageError
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_object
 from crewgraph.text import printable_line, storable_id
 
 
@@ -132,7 +132,7 @@ def take_pending(run: FlowRun, taker: str) -> Program[None]:
 
 def _state_of(run: FlowRun) -> Any:
     """Return the state for backends: the model itself, or a copy of the dict."""
-    return dict(cast("dict[str, object]", run.state)) if isinstance(run.state, dict) else run.state
+    return dict(run.state) if is_object(run.state) else run.state
 
 
 def _save_in(run: FlowRun, method: str, backend: Any) -> Program[None]:

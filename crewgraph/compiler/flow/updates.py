@@ -1,7 +1,6 @@
 """Updates of the graph's state from what happened in a run."""
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -23,7 +22,7 @@ from crewgraph.core.plain import answer_text, plain
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, label_value, output_value
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_mapping
 
 
 def completed(run: FlowRun, values: GraphState, ended: MethodEnd) -> Program[GraphUpdate]:
@@ -114,11 +113,9 @@ def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
     """Return the update with answers: a text for the first question, texts by question id, or the reply of an inbox."""
     ids, answer = list(run.parked), of_front_end(answer)
     by_id: dict[str, object] = {ids[0]: answer}
-    if isinstance(answer, Mapping) and set(cast("Mapping[str, object]", answer)) <= set(ids):
-        by_id = dict(cast("Mapping[str, object]", answer))
-    resolved = answers_of_inbox(run.parked, cast("object", answer)) or {
-        name: {"text": text} for name, text in by_id.items()
-    }
+    if is_mapping(answer) and set(answer) <= set(ids):
+        by_id = dict(answer)
+    resolved = answers_of_inbox(run.parked, answer) or {name: {"text": text} for name, text in by_id.items()}
     answers = {name: {**values, "output": run.parked[name].get("output")} for name, values in resolved.items()}
     remaining = {name: question for name, question in run.parked.items() if name not in answers}
     return {"answers": {**run.answers, **answers}, "parked": remaining}

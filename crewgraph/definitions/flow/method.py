@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
 
 from crewgraph.annotations import return_type
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import PlainMapping, is_mapping
 
 
 class FlowCondition(ABC):
@@ -97,8 +97,8 @@ def parse_condition(argument: Any, where: str) -> Condition:
         return argument
     if isinstance(argument, str) and argument:
         return argument
-    if isinstance(argument, Mapping):
-        read = _parse_mapping(cast("PlainMapping", argument), where)
+    if is_mapping(argument):
+        read = _parse_mapping(argument, where)
         if read is not None:
             return read
     elif callable(argument) and isinstance(name := getattr(argument, "__name__", None), str) and name != "<lambda>":

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_object
 
 
 class Writer(Protocol):
@@ -157,7 +157,7 @@ def state_fields(state: Any) -> dict[str, Any]:
     """Return the fields of a state, which concurrent methods may be changing."""
     if isinstance(state, BaseModel):
         return read_with_retries(lambda: {**state.__dict__, **(state.__pydantic_extra__ or {})})
-    return read_with_retries(lambda: dict(cast("PlainDict", state)))
+    return read_with_retries(lambda: dict(state))
 
 
 def state_source(flow: type[Any]) -> Any:
@@ -184,6 +184,10 @@ def create_state(source: object, flow: str) -> Any:
     """
     if source is None or source is dict:
         state: object = StateDict()
+    elif is_object(source):
+        state = StateDict(deepcopy(source))
+    elif isinstance(source, BaseModel):
+        state = deepcopy(source)
     elif isinstance(source, type) and issubclass(source, BaseModel):
         try:
             state = source(**_id_if_missing(source))
@@ -192,17 +196,13 @@ def create_state(source: object, flow: str) -> Any:
                 f"the state `{source.__name__}` of flow `{flow}` cannot be created without values: {error}. Give its fields "
                 "defaults, or give the flow `initial_state=`."
             ) from error
-    elif isinstance(source, dict):
-        state = StateDict(deepcopy(cast("PlainDict", source)))
-    elif isinstance(source, BaseModel):
-        state = deepcopy(source)
     else:
         raise DefinitionError(
             f"the state of flow `{flow}` is {source!r:.80}; pass a pydantic model, its class, or a dict."
         )
-    if isinstance(state, dict):
-        cast("PlainDict", state).setdefault("id", str(uuid4()))
-        return cast("Any", state)
+    if is_object(state):
+        state.setdefault("id", str(uuid4()))
+        return state
     if not getattr(state, "id", None):
         object.__setattr__(state, "id", str(uuid4()))  # also where the model has no such field
     return state
@@ -221,16 +221,16 @@ def is_incomplete(state: object) -> bool:
 
 def state_id(state: Any) -> str:
     """Return the `id` of a state."""
-    return str(cast("PlainDict", state)["id"] if isinstance(state, dict) else state.id)
+    return str(state["id"] if is_object(state) else state.id)
 
 
 def with_new_id(state: Any) -> Any:
     """Return the state with another `id`; an `id` that is not a string belongs to the user and is kept."""
-    if isinstance(state, dict):
+    if is_object(state):
         state["id"] = str(uuid4())
     elif isinstance(state.id, str):
         object.__setattr__(state, "id", str(uuid4()))
-    return cast("Any", state)
+    return state
 
 
 def input_fields(kind: type[BaseModel]) -> dict[str, str]:
@@ -248,17 +248,17 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
     Raises:
         DefinitionError: the values do not fit the state's model.
     """
-    if isinstance(state, dict):
-        cast("PlainDict", state).update(inputs)
-        return cast("Any", state)
-    kind = cast("type[BaseModel]", type(state))
+    if is_object(state):
+        state.update(inputs)
+        return state
+    model: BaseModel = state
+    kind = type(model)
     open_ended = kind.model_config.get("extra") == "allow"
     names = input_fields(kind)
     fields = {names.get(name, name): value for name, value in inputs.items() if name in names or open_ended}
-    has_values = bool(fields) or is_incomplete(state)
-    updated = _validated(kind, _current_values(state), fields, flow) if has_values else state
-    attributes = cast("PlainDict", state.__dict__)
-    for name, value in attributes.items():
+    has_values = bool(fields) or is_incomplete(model)
+    updated = _validated(kind, _current_values(model), fields, flow) if has_values else model
+    for name, value in vars(model).items():
         if name not in vars(updated):
             object.__setattr__(updated, name, value)
     if "id" in inputs:

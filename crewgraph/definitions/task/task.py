@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from datetime import datetime
 from operator import is_
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Protocol, Self, cast, final, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, final, runtime_checkable
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -26,6 +26,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import default_book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.redaction import redact_text
+from crewgraph.schema import is_sequence
 from crewgraph.text import fill_path, placeholders
 
 
@@ -312,17 +313,17 @@ class TaskDefinition(TemplatedDefinition):
     @property
     def all_guardrails(self) -> list[Guardrail]:
         """The guardrails, in order."""
-        if self.guardrails is None or (isinstance(self.guardrails, (list, tuple)) and not self.guardrails):
+        several = self.guardrails
+        if several is None or (is_sequence(several) and not several):
             return [] if self.guardrail is None else [self.guardrail]
-        return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownArgumentType]
+        return [*several] if is_sequence(several) else [several]
 
     _refuse_single = field_validator("context", mode="before")(refuse_single)
 
     @field_validator("context", mode="before")
     @classmethod
     def _check_context(cls, context: object) -> object:
-        others = cast("list[object]", context) if isinstance(context, (list, tuple)) else ()
-        for other in others:
+        for other in context if is_sequence(context) else ():
             refuse_reference(other, "a task")
             if not isinstance(other, (TaskDefinition, Mapping)):
                 raise PydanticCustomError(
@@ -330,14 +331,14 @@ class TaskDefinition(TemplatedDefinition):
                     "{other} is not a task; `context` holds the tasks themselves: `context=[research]`.",
                     {"other": f"{other!r:.60}"},
                 )
-        return cast("object", context)
+        return context
 
     @field_validator("guardrail", "guardrails", mode="after")
     @classmethod
     def _check_guardrails(cls, value: Any) -> object:
-        for guardrail in value if isinstance(value, (list, tuple)) else (value,):  # pyright: ignore[reportUnknownVariableType]
+        for guardrail in value if is_sequence(value) else (value,):
             validate_guardrail(guardrail)
-        return value  # pyright: ignore[reportUnknownVariableType]
+        return value
 
     @field_validator("converter_cls", mode="after")
     @classmethod

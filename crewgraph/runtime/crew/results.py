@@ -1,7 +1,7 @@
 """Converts the state of a crew's graph to outputs, finds tasks by name, and adds files to the inputs of a run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from langgraph.checkpoint.base import CheckpointTuple
@@ -21,7 +21,7 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import RunError, StorageError, UnknownTask
 from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
-from crewgraph.schema import PlainDict, PlainMapping, trusted
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping, is_sequence, trusted
 
 _TIME = "%Y-%m-%d %H:%M:%S"
 
@@ -237,14 +237,10 @@ def with_files(inputs: Inputs | None, files: object) -> Mapping[str, object] | N
 
 def all_with_files(inputs: Any, files: object) -> Any:
     """Return the inputs of several runs with the same files added to each; other values stay unchanged."""
-    if not files or not isinstance(inputs, list | tuple):
+    if not files or not is_sequence(inputs):
         return inputs
     records = extension("files.read")(files)
-    return [_one_with_files(item, records) for item in cast("list[object]", inputs)]
-
-
-def _one_with_files(inputs: object, files: object) -> object:
-    return with_files(cast("Inputs", inputs), files) if isinstance(inputs, Mapping) else inputs
+    return [with_files(item, records) if is_mapping(item) else item for item in inputs]
 
 
 def split_files(inputs: Inputs) -> tuple[dict[str, object], object]:

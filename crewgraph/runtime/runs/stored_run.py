@@ -17,7 +17,7 @@ from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.errors import RunError, UnknownRun
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, shown_name, stored_crew_name
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_object
 from crewgraph.text import storable_id
 
 _OTHER_CHANNELS = (INPUTS, PLANNING)
@@ -102,11 +102,6 @@ class StoredCrewRun(StoredRun):
         return tuple(coming(self._stored))
 
     @property
-    def has_begun(self) -> bool:
-        """Whether the graph has taken the run's input."""
-        return pending_input(self._stored) is None
-
-    @property
     def errors(self) -> dict[str, str]:
         """What tasks failed with since the checkpoint; those that were cancelled because another one failed have not."""
         writes, tasks = self.checkpoint.pending_writes or (), self._coming
@@ -183,8 +178,8 @@ def _is_output(name: str, value: object) -> bool:
 
 def _task_number(output: PlainDict) -> int:
     """Return the task number that an output is labelled with, else 0."""
-    task: object = output.get(TASK)
-    return int(cast("PlainDict", task).get("number", 0)) if isinstance(task, dict) else 0
+    task = output.get(TASK)
+    return int(task.get("number", 0)) if is_object(task) else 0
 
 
 def stored_run(saver: Any, thread_id: str) -> StoredCrewRun:
