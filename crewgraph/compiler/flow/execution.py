@@ -23,7 +23,7 @@ from crewgraph.core.interpreter import WAY_OUT
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Do, Program, adrive, blocking, drive
 from crewgraph.core.tracing import aspanned, spanned
-from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
+from crewgraph.definitions.flow.checkpoints import TURN
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult, label_value
 from crewgraph.definitions.flow.method import FlowMethod
@@ -100,7 +100,7 @@ def unknown_inputs(definition: FlowTopology, state: object, inputs: Inputs) -> l
         *(parameter.name for parameter in parameters),
         "id",
         _PAYLOAD,
-        *RESERVED_INPUTS,
+        TURN,
         FILES,
     }
     return [

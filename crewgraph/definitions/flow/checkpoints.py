@@ -1,7 +1,6 @@
-"""The checkpoint settings of flows, and the protocol of extensions that take part in a run."""
+"""The checkpoint settings of flows, and the extension that takes part in a run."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, ClassVar, Final, Self
 
 from crewgraph.core.files import FILES, files_in
 from crewgraph.definitions.base import NextRun
@@ -45,46 +44,16 @@ class FlowCheckpoints(NextRun):
         return extension("snapshots.restore")(cls, config)
 
 
-RESERVED_INPUTS: Final[Mapping[str, str]] = {":turn": "conversations.turns"}
-"""Inputs that are neither fields of the state nor parameters of methods (no parameter can have such a name), each with the
-extension that reads it."""
+TURN: Final = ":turn"
+"""The input that makes a run a turn of a conversation; no field of a state and no parameter can have such a name."""
 
 
-class RunExtension(Protocol):
-    """The part of an extension in a run that has its input."""
-
-    def state_before(self, flow: object, shown: Any, inputs: Inputs) -> Any:
-        """Return the state that a new run continues with; None for `shown`, the state of the flow object."""
-
-    def begin(self, flow: Any, state: object, inputs: Inputs) -> None:
-        """Change the initial state of a run."""
-
-    def end(self, flow: object, state: object, value: Any) -> None:
-        """Change the final state of a run before it is stored; `value` is the return value of the last method."""
-
-    def replaces(self, run: Any, values: Mapping[str, object]) -> bool:
-        """Whether a new run ignores the unfinished run stored under its `id`, whose graph state is `values`."""
-        ...
-
-    def started(self, run: object) -> None:
-        """Called when a run starts or resumes, after its first event."""
-
-    def finished(self, run: object) -> None:
-        """Called when a run has completed."""
-
-    def failed(self, run: Any, error: BaseException) -> None:
-        """Called when a run has failed."""
-
-
-def run_extension(inputs: Inputs) -> RunExtension | None:
-    """Return the extension that reads one of the inputs; None if there is none."""
-    for name, reader in RESERVED_INPUTS.items():
-        if name in inputs:
-            return extension(reader)
-    return None
+def run_extension(inputs: Inputs) -> Any:
+    """Return what takes part in a run with these inputs besides the flow: the extension for conversations, or None."""
+    return extension("conversations.turns") if TURN in inputs else None
 
 
 def state_inputs(inputs: Inputs) -> dict[str, Any]:
     """Return the inputs that are fields of the state or parameters of methods."""
-    apart = (*RESERVED_INPUTS, FILES) if files_in(inputs) else RESERVED_INPUTS
+    apart = (TURN, FILES) if files_in(inputs) else (TURN,)
     return {name: value for name, value in inputs.items() if name not in apart}

@@ -29,6 +29,7 @@ from crewgraph.runtime.crew.results import crew_output
 from crewgraph.runtime.execution import Run
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.runtime.runs.stored_run import crew_question
 from crewgraph.schema import is_mapping
 from crewgraph.tools.base import approval_of
 
@@ -165,14 +166,10 @@ def run_with_questions(
 
 def _ask_feedback(interrupts: Sequence[Interrupt]) -> bool:
     """Whether lines of a pipe or file may answer: not an approval, which a person gives."""
-    from crewgraph.runtime.runs.index import crew_question
-
     return all(crew_question(item).kind == "feedback" for item in interrupts)
 
 
 def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
-    from crewgraph.runtime.runs.index import crew_question
-
     task = crew_question(interrupt).task
     return nodes.index(task) if task in nodes else len(nodes)
 
@@ -185,8 +182,6 @@ def _answers_from_terminal(
         task.slug: (task.task.name or textwrap.shorten(task.task.description, _MAX_TITLE, placeholder=" …"))
         for task in tasks
     }
-    from crewgraph.runtime.runs.index import crew_question
-
     questions = [crew_question(item) for item in interrupts]
     answers = yield blocking(
         lambda: {question.id: ask_at_terminal(_prompt(question, titles)) for question in questions}
@@ -231,8 +226,6 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
     Raises:
         RunError: an answer is for an unknown question, or it is not clear for which one.
     """
-    from crewgraph.runtime.runs.index import crew_question
-
     questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
     if is_mapping(answer) and answer and set(answer) <= ids:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
+from crewgraph.compiler.flow.completion import method_of
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
@@ -37,10 +38,6 @@ def flow_steps(flow: "FlowDefinition[Any]", flow_id: str | None) -> Program[Flow
     return FlowSteps(_flow_steps(run, thread_id, lineage(states)))
 
 
-def _method(execution: str) -> str:
-    return execution.rpartition("#")[0]
-
-
 def _flow_steps(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator[FlowStep]:
     number, last, previous = 0, (), dict[str, Execution]()
     for state in states:
@@ -52,12 +49,12 @@ def _flow_steps(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator
         last = (done,)
         ended = [entry for name, entry in previous.items() if name not in inflight and name != done]
         previous = inflight
-        methods = [entry["method"] for entry in ended] + ([] if done is None else [_method(done)])
+        methods = [entry["method"] for entry in ended] + ([] if done is None else [method_of(done)])
         yield FlowStep(
             number=number,
             flow_id=thread_id,
             checkpoint_id=checkpoint_id_of(state.config),
-            completed=None if done is None else _method(done),
+            completed=None if done is None else method_of(done),
             output=None if done is None else run.revived(progress["results"].get(done)),
             methods=tuple(methods),
             state=run.revived(values.get("state") or {}),

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.claims import ClaimKeeper
@@ -20,14 +19,14 @@ from crewgraph.core.operations import (
     drive,
 )
 from crewgraph.core.pregel import ERROR, has_next, leads_on
-from crewgraph.core.questions import ANSWER, own_id, questions_in
+from crewgraph.core.questions import ANSWER, questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import UnknownRun
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, shown_name
 from crewgraph.runtime.runs.storage import checkpointer_for
-from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
+from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun, crew_question
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.listing import LatestCheckpoint
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
@@ -161,11 +160,6 @@ def list_flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: Ru
         run_filter=run_filter,
     )
     return (yield from _read(checkpointer_for(flow.checkpointer), query))
-
-
-def crew_question(interrupt: Interrupt) -> CrewQuestion:
-    """Return the question that an interrupt of a crew's run asks."""
-    return CrewQuestion.from_plain(own_id(interrupt) or interrupt.id, interrupt.value)
 
 
 def list_crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
