@@ -37,7 +37,7 @@ from crewgraph.knowledge.passage import markdown_sections, split_chunks
 from crewgraph.memory.items import extract_entities
 from crewgraph.observe.event_lines import truncate_block, truncate_line
 from crewgraph.project.env_file import _parse_line  # pyright: ignore[reportPrivateUsage]
-from crewgraph.prompts.book import fill_placeholders
+from crewgraph.prompts.i18n import fill_placeholders
 from crewgraph.schema import _parameter_descriptions  # pyright: ignore[reportPrivateUsage]
 from crewgraph.text import extract_json, fill, fill_path, model_name, placeholders, printable, slug
 

@@ -13,7 +13,7 @@ from crewgraph.definitions.base import Definition
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import set_fields
 from crewgraph.extensions import extension
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.text import fill, placeholders
 
 CHAT_HISTORY = "crew_chat_messages"

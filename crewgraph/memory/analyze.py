@@ -11,7 +11,7 @@ from crewgraph.errors import LimitReached
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.memory.records import MemoryRecord, ScopeInfo, utc_now
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, model_outline
 

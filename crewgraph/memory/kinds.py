@@ -12,7 +12,7 @@ from crewgraph.errors import StorageError
 from crewgraph.memory.events import memory_events
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
 from crewgraph.memory.storage import LTMSQLiteStorage, LTMStorage, Mem0Storage, RAGStorage, resolve_storage
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import Metadata, PlainDict, is_mapping, is_object
 from crewgraph.text import shorten
 

@@ -28,7 +28,7 @@ from crewgraph.memory.records import (
     scope_parts,
     utc_now,
 )
-from crewgraph.prompts.book import Book, default_book
+from crewgraph.prompts.i18n import Book, default_book
 from crewgraph.schema import Metadata, PlainDict, is_mapping
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from crewgraph.hooks.points import (
 from crewgraph.hooks.registry import dispatching, has_hooks
 from crewgraph.observe.notebook import in_notebook
 from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
-from crewgraph.runtime.run_target import RunPlace
+from crewgraph.runtime.runs.storage import RunPlace
 from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:

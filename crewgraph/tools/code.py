@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from crewgraph import settings
 from crewgraph.core.cancellation import when_given_up
 from crewgraph.errors import ToolFailed
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.tools.base import BaseTool, keep_never
 
 _MEMORY = "512m"

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import BaseModel, Field
 
 from crewgraph.errors import ToolFailed
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import PlainDict
 from crewgraph.tools.base import BaseTool, keep_never
 from crewgraph.tools.results import MAX_IMAGE_BYTES, Rendered

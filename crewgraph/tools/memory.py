@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.prompts.book import Book, default_book
+from crewgraph.prompts.i18n import Book, default_book
 from crewgraph.tools.base import BaseTool, keep_never
 
 _NO_MATCHES = "Nothing of that is remembered."

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, RootModel
 from crewgraph import Crew, ScriptedLLM, Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.task import TaskOutputUnstructuredEvent
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import model_outline
 
 BOOK = default_book()

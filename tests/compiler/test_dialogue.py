@@ -9,7 +9,7 @@ from compiler.body_runner import agent, bound, run_body, run_task, task
 from crewgraph import ScriptedLLM, Task, ToolUse
 from crewgraph.compiler.task.body import task_body
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 
 BOOK = default_book()
 TOO_LONG = Exception("This model's maximum context length is 100 tokens.")

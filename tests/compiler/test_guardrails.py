@@ -13,7 +13,7 @@ from crewgraph.compiler.task.body import task_body
 from crewgraph.errors import GuardrailFailed
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.people import LLMGuardrailCompletedEvent, LLMGuardrailStartedEvent
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 
 BOOK = default_book()
 

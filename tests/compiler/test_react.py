@@ -7,7 +7,7 @@ from compiler.body_runner import BodyRun, agent, run_task, task
 
 from crewgraph import Task, ToolUse
 from crewgraph.errors import OutputInvalid
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.failure import ToolExecutionFailedError
 

@@ -7,7 +7,7 @@ import pytest
 from compiler.body_runner import BodyRun, agent, run_task, task
 
 from crewgraph import Task, ToolUse
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 
 BOOK = default_book()
 READY = "First count, then answer.\n\nREADY"

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput
 from crewgraph.errors import UnknownPrompt
-from crewgraph.prompts.book import builtin_book, default_book
-from crewgraph.prompts.i18n import I18N, I18N_DEFAULT, get_i18n
+from crewgraph.prompts.i18n import I18N, I18N_DEFAULT, builtin_book, default_book, get_i18n
 
 # The keys that CrewAI's programs ask for, of 1.2.1 and 1.15 together.
 KNOWN = {

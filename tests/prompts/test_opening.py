@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from crewgraph import Task, TaskOutput
 from crewgraph.compiler.task.body import task_body
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 
 BOOK = default_book()
 

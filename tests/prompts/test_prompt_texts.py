@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crewgraph.prompts.book import Book, default_book
+from crewgraph.prompts.i18n import Book, default_book
 
 TEXTS: dict[str, dict[str, Any]] = json.loads(
     resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8")

@@ -24,7 +24,7 @@ from crewgraph.events import (
     ToolUsageFinishedEvent,
 )
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.base import Tool

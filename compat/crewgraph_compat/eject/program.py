@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.flow.flow import FlowDefinition
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph_compat.eject.crew.graph import CrewProgram, CrewWriter
 from crewgraph_compat.eject.flow.graph import FlowWriter
 from crewgraph_compat.eject.user_code.module import is_installed_package

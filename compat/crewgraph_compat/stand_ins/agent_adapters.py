@@ -10,7 +10,7 @@ from pydantic import BaseModel, PrivateAttr
 from crewgraph.agent import BaseAgent
 from crewgraph.definitions.fields import CallbackField
 from crewgraph.errors import DefinitionError
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import PlainDict, model_outline
 from crewgraph.text import extract_json, model_name
 from crewgraph.tools.adapt import as_tool

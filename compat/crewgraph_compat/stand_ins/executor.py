@@ -15,7 +15,7 @@ from crewgraph.errors import RunError
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_scoped_hooks, scoped_hooks
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.runtime.agent.standalone import next_answer_program
 from crewgraph.text import slug
 

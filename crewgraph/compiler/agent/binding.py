@@ -20,7 +20,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.extensions import extension
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.scoped import scoped
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool

@@ -9,7 +9,7 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.event_tool import EventTool

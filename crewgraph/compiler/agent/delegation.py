@@ -13,7 +13,7 @@ from crewgraph.core.operations import Program, driven
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.errors import OutputInvalid, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal

@@ -9,7 +9,7 @@ from crewgraph.core.effects import Body, EffectFailed
 from crewgraph.core.messages import Hooked, Message, Reply
 from crewgraph.llm.conversation import plain_messages
 from crewgraph.llm.provider_fields import KEY
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from inspect import isbuiltin
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.models import llm_of
@@ -22,7 +22,7 @@ from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.observe.progress import without_progress
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import give_back
 from crewgraph.text import printable
@@ -33,37 +33,33 @@ _terminal_lock = threading.Lock()
 """Serializes questions: parallel runs must not read each other's answers."""
 
 
-def has_terminal() -> bool:
-    """Return whether someone can be asked here: at a terminal, or where `input` was replaced, as notebooks do.
+def who_answers() -> Literal["person", "lines"] | None:
+    """Return who would answer a question here: a person at a terminal, the lines of a pipe or file, or nobody.
 
-    Questions of supervised runs stay pending: the terminal belongs to the server or the worker.
+    A person also answers where `input` was replaced, as notebooks do. Questions of supervised runs stay pending: the terminal
+    belongs to the server or the worker.
     """
     if CURRENT.get().supervision is not None:
-        return False
+        return None
     if _is_input_replaced():
-        return True
+        return "person"
     try:
-        return sys.stdin is not None and sys.stdin.isatty()
-    except (AttributeError, ValueError):  # replaced by an object that only has `readline`, or closed
-        return False
-
-
-def has_input() -> bool:
-    """Return whether lines can be read here: from someone at a terminal, or from a pipe or file (`echo good | python x.py`)."""
-    if has_terminal():
-        return True
-    if CURRENT.get().supervision is not None or sys.stdin is None:
-        return False
-    try:
+        if sys.stdin.isatty():
+            return "person"
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (AttributeError, OSError, ValueError):  # closed, or replaced by an object without a file
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+        return None
+    return "lines" if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode) else None
+
+
+def has_terminal() -> bool:
+    """Return whether a person can be asked here."""
+    return who_answers() == "person"
 
 
 def has_lines() -> bool:
     """Return whether reading a line from a pipe or file would not wait: there are lines, or it ends."""
-    if not isbuiltin(builtins.input) or not has_input() or has_terminal():  # a kernel's `input` does not read them
+    if not isbuiltin(builtins.input) or who_answers() != "lines":  # a kernel's `input` does not read them
         return False
     if sys.platform == "win32":  # which cannot tell of a pipe
         return False

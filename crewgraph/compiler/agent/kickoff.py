@@ -29,7 +29,7 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.structure import read_structure
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 

@@ -23,7 +23,7 @@ from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 

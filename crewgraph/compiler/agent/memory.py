@@ -23,7 +23,7 @@ from crewgraph.llm.current_call import OngoingCall
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.analyze import ExtractedMemories
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem, extract_entities
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import Metadata, PlainDict, PlainMapping, model_outline
 
 

@@ -12,7 +12,7 @@ from crewgraph.core.loops.bridge import call
 from crewgraph.core.outages import is_outage
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.task.task import TaskDefinition
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import Metadata, PlainDict
 
 

@@ -18,7 +18,7 @@ from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainDict, PlainMapping
 
 FEEDBACK = "feedback"

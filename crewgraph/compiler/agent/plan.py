@@ -36,7 +36,7 @@ from crewgraph.errors import OutputInvalid
 from crewgraph.events import late
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book, fill_placeholders
+from crewgraph.prompts.i18n import Book, fill_placeholders
 from crewgraph.schema import PlainDict, PlainMapping, model_outline
 from crewgraph.text import extract_json, shorten
 

@@ -14,7 +14,7 @@ from crewgraph.core.messages import Content, Message
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.definitions.task.task import TaskDefinition
-from crewgraph.prompts.book import Book, fill_placeholders
+from crewgraph.prompts.i18n import Book, fill_placeholders
 from crewgraph.schema import model_outline
 
 

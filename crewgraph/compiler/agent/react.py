@@ -69,7 +69,7 @@ from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.errors import ContextLengthExceeded, ReplyCut
 from crewgraph.llm.structure import reply_structure
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json

@@ -45,7 +45,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, slug
 from crewgraph.tools.failure import ToolFailureRecord

@@ -25,7 +25,7 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten

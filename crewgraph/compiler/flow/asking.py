@@ -33,7 +33,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import Metadata, PlainDict, PlainMapping, is_mapping, is_object
 from crewgraph.scoped import scoped
 

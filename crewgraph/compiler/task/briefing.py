@@ -23,7 +23,7 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import StorageError
 from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainMapping
 
 TRIGGER = "crewai_trigger_payload"

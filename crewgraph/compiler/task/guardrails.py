@@ -23,7 +23,7 @@ from crewgraph.definitions.task.guardrail import (
 from crewgraph.definitions.task.output import dump_model, load_model, model_named, name_model
 from crewgraph.errors import GuardrailFailed, OutputInvalid
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.text import shorten
 
 Verdict = dict[str, Any]

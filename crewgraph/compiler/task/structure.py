@@ -20,7 +20,7 @@ from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure, reply_structure, structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainDict, model_outline
 
 _ATTEMPTS = 3

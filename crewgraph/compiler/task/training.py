@@ -15,7 +15,7 @@ from crewgraph.definitions.crew.training import Feedback, TrainedAgent
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 

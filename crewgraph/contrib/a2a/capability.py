@@ -13,7 +13,7 @@ from crewgraph.core.effects import Body, Call, Together
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.errors import CompileError, RemoteAgentError
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.redaction import redacted_logger
 
 _log = redacted_logger("crewgraph.tools")

@@ -26,7 +26,7 @@ from crewgraph.events.a2a import (
     EventFields,
     emit_a2a_event,
 )
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import PlainDict
 from crewgraph.tools.use import Outcome as Done
 

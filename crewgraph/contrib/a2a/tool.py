@@ -12,7 +12,7 @@ from crewgraph.contrib.a2a.config import A2AClientConfig
 from crewgraph.core.loops.bridge import call
 from crewgraph.errors import ToolFailed
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import Book, default_book
+from crewgraph.prompts.i18n import Book, default_book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.base import BaseTool, keep_never

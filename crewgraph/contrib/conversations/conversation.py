@@ -32,7 +32,7 @@ from crewgraph.definitions.flow.method import is_conversational_only
 from crewgraph.definitions.flow.state import state_id
 from crewgraph.errors import DefinitionError
 from crewgraph.events.flow import ConversationRouteSelectedEvent
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import PlainDict, PlainMapping, is_object, model_outline
 from crewgraph.text import extract_json
 

@@ -15,7 +15,7 @@ from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.llm.resolve import as_model
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.runtime.agent.standalone import reply_program
 from crewgraph.runtime.crew.kickoff import kickoff_program
 from crewgraph.runtime.execution import arun_interruptibly, run_interruptibly

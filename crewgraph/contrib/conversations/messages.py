@@ -31,7 +31,7 @@ from crewgraph.events.flow import (
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
 _ROLES = get_args(ConversationMessageRole)

@@ -15,7 +15,7 @@ from crewgraph.core.files import FileRecord, mark_of
 from crewgraph.core.messages import Message
 from crewgraph.errors import RunError, ToolFailed
 from crewgraph.extras import require
-from crewgraph.prompts.book import Book, default_book
+from crewgraph.prompts.i18n import Book, default_book
 from crewgraph.tools.base import BaseTool, keep_never
 
 _MAX_LENGTH = 100_000

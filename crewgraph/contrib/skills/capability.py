@@ -15,7 +15,7 @@ from crewgraph.core.effects import Body, Notify
 from crewgraph.errors import ToolFailed
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import SkillUsedEvent
-from crewgraph.prompts.book import Book, default_book
+from crewgraph.prompts.i18n import Book, default_book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool, keep_never

@@ -26,8 +26,7 @@ from crewgraph.events.checkpoint import CheckpointCompletedEvent, CheckpointPrun
 from crewgraph.events.llm import LLMStreamChunkEvent
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.events.task import TaskCompletedEvent
-from crewgraph.runtime.run_target import RunPlace
-from crewgraph.runtime.runs.storage import checkpointer_at
+from crewgraph.runtime.runs.storage import RunPlace, checkpointer_at
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer

@@ -33,10 +33,9 @@ from crewgraph.flow.flow import Flow
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.kickoff import CrewRun, resume_program, validate_inputs
 from crewgraph.runtime.flow.kickoff import resume_flow_program
-from crewgraph.runtime.run_target import own_place
 from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 from crewgraph.runtime.runs.flow_history import flow_steps, fork_program
-from crewgraph.runtime.runs.storage import checkpointer_at, checkpointer_for
+from crewgraph.runtime.runs.storage import checkpointer_at, checkpointer_for, own_place
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
 from crewgraph.runtime.streaming.crew import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
-from crewgraph.definitions.agent.last_run import LastRun
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.base import Fingerprint, SecurityConfig, content_key, share_in_copy
 from crewgraph.definitions.checkpoints import AgentCheckpoints
@@ -40,19 +39,20 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import Book
-from crewgraph.prompts.i18n import I18N
+from crewgraph.prompts.i18n import I18N, Book
 from crewgraph.redaction import redact_text
 from crewgraph.tools.base import BaseTool
+from crewgraph.tools.failure import ToolFailureRecord
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from crewgraph.core.messages import Message
     from crewgraph.definitions.task.conversion import Converter
     from crewgraph.definitions.task.task import TaskDefinition
 
 
-class BaseAgentDefinition(AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition):
+class BaseAgentDefinition(AgentCheckpoints, SkillFields, TemplatedDefinition):
     """The fields that every agent has, whether our loop or another framework does its work, and the hooks of subclasses."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
@@ -154,13 +154,39 @@ class BaseAgentDefinition(AgentCheckpoints, LastRun, SkillFields, TemplatedDefin
     """The agent's memory: None uses the crew's, False none, a `Memory` that one. True uses the crew's, or a memory of the agent's
     own if the crew has none."""
 
+    _tool_failures: list[ToolFailureRecord] = PrivateAttr(default_factory=list[ToolFailureRecord])
+    _messages: "Sequence[Message]" = PrivateAttr(default=())
+
+    @property
+    def last_tool_failures(self) -> list[ToolFailureRecord]:
+        """Tool failures of the last run, unless the policy is "ignore"."""
+        return list(self._tool_failures)
+
+    def reset_tool_failures(self) -> None:
+        """Clear `last_tool_failures`."""
+        (self.__pydantic_private__ or {})["_tool_failures"] = []
+
+    def record_tool_failures(self, failures: Sequence[ToolFailureRecord]) -> None:
+        """Store the tool failures of a run."""
+        (self.__pydantic_private__ or {})["_tool_failures"] = list(failures)
+
+    @property
+    def last_messages(self) -> list[dict[str, Any]]:
+        """The messages of the last run in OpenAI's format; for a task, with its answer if the agent has native tools."""
+        from crewgraph.llm.conversation import openai_messages
+
+        return openai_messages(self._messages)
+
+    def record_messages(self, messages: "Sequence[Message]") -> None:
+        """Store the messages of a run."""
+        (self.__pydantic_private__ or {})["_messages"] = messages  # pydantic's own assignment takes ten times as long
+
     _rpm_controller: Any = PrivateAttr(default=None)
 
     @property
     def rpm_controller(self) -> Any:
         """The controller that model requests wait for in addition to `max_rpm`, or None."""
-        private = self.__pydantic_private__  # pydantic's own access takes ten times as long
-        return None if private is None else private.get("_rpm_controller")
+        return (self.__pydantic_private__ or {}).get("_rpm_controller")
 
     def set_rpm_controller(self, rpm_controller: object) -> None:
         """Make model requests wait for an `RPMController`, which may be shared between agents; None removes it.

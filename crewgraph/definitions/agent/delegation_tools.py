@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from crewgraph.errors import ToolFailed
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import Book, default_book
-from crewgraph.prompts.i18n import I18N
+from crewgraph.prompts.i18n import I18N, Book, default_book
 from crewgraph.schema import is_list, is_mapping
 from crewgraph.tools.base import BaseTool, keep_never
 

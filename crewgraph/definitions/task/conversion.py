@@ -13,7 +13,7 @@ from crewgraph.errors import ConverterError
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import model_outline
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_valid
 from crewgraph.annotations import is_unresolved, signature_of
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.redaction import redact_text
 from crewgraph.schema import is_list, is_sequence, model_outline
 from crewgraph.text import shorten

@@ -23,8 +23,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.prompts.book import default_book
-from crewgraph.prompts.i18n import I18N
+from crewgraph.prompts.i18n import I18N, default_book
 from crewgraph.redaction import redact_text
 from crewgraph.schema import is_sequence
 from crewgraph.text import fill_path, placeholders

@@ -39,12 +39,12 @@ from crewgraph.llm.conversation import read_messages
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import output_of, recorded_files
 from crewgraph.runtime.execution import Run, wait_for_listeners
 from crewgraph.runtime.run_hooks import agent_observers, is_hooked, observed, run_entry_hooks, with_run_hooks
-from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
+from crewgraph.runtime.runs.storage import RunPlace, place_in_flow, place_in_graph
 from crewgraph.schema import PlainDict, PlainMapping, not_a_model
 from crewgraph.storage.claims.owned_graph import OwnedGraph
 from crewgraph.text import shorten

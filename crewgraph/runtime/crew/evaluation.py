@@ -28,7 +28,7 @@ from crewgraph.events.crew import (
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.observe.progress import progress
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console

@@ -19,7 +19,7 @@ from crewgraph.observe.progress import ProgressLine, progress
 from crewgraph.overrides import override_of
 from crewgraph.runtime.crew.kickoff import kickoff_program
 from crewgraph.runtime.execution import arun_interruptibly, run_interruptibly
-from crewgraph.runtime.run_target import thread_in_flow
+from crewgraph.runtime.runs.storage import thread_in_flow
 
 _Outcome = CrewOutput | BaseException
 

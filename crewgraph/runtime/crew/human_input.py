@@ -12,7 +12,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_lines, has_terminal
+from crewgraph.compiler.agent.human_review import (
+    ask_at_terminal,
+    configured_provider,
+    has_lines,
+    has_terminal,
+    who_answers,
+)
 from crewgraph.compiler.agent.inbox import decisions_of
 from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
@@ -27,8 +33,7 @@ from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import crew_output
 from crewgraph.runtime.execution import Run
-from crewgraph.runtime.run_target import RunPlace
-from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.runtime.runs.storage import RunPlace, checkpointer_for
 from crewgraph.runtime.runs.stored_run import crew_question
 from crewgraph.schema import is_mapping
 from crewgraph.tools.base import approval_of
@@ -145,8 +150,8 @@ def run_with_questions(
     """
     method = place.method or place.unstored_method
     may_ask = place.detached and place.checkpointer is not False and (method is None or method.run.may_ask_here)
-    asks_here = may_ask and has_terminal()
-    reads = may_ask and has_lines()
+    answering = who_answers() if may_ask else None
+    asks_here, reads = answering == "person", answering == "lines" and has_lines()
     reported: set[str] | None = set() if asks_here or reads else None  # who is asked has seen the earlier events
     while True:
         run = start(value)

@@ -64,9 +64,9 @@ from crewgraph.runtime.run_hooks import (
     run_entry_hooks,
     with_run_hooks,
 )
-from crewgraph.runtime.run_target import RunPlace, run_place
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY
 from crewgraph.runtime.runs.retention import Retention
+from crewgraph.runtime.runs.storage import RunPlace, run_place
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper, claim_thread
 from crewgraph.tracebacks import drop_graph_notes, note_once

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.compiler.agent.human_review import ask_at_terminal, has_input
+from crewgraph.compiler.agent.human_review import ask_at_terminal, who_answers
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.surroundings import AROUND, TrainingRound
 from crewgraph.compiler.task.training import summarize_feedback
@@ -34,7 +34,7 @@ from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
 from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.graphs import graph_of
@@ -46,7 +46,7 @@ from crewgraph.runtime.crew.kickoff import (
     validate_inputs,
 )
 from crewgraph.runtime.execution import wait_for_listeners
-from crewgraph.runtime.run_target import run_place
+from crewgraph.runtime.runs.storage import run_place
 from crewgraph.scoped import scoped
 from crewgraph.text import slug
 from crewgraph.tracebacks import note_once
@@ -67,7 +67,7 @@ def train_program(
     if rounds < 1:
         return
     path, values = training_path(filename), validate_inputs(inputs or {})
-    if feedback is None and not has_input():
+    if feedback is None and who_answers() is None:
         raise RunError(
             "training asks a person for feedback, and there is no terminal. Run it at one, pipe a line for each answer into it, "
             "or give `feedback=`, a function that takes a `TaskOutput` and returns the feedback on it."

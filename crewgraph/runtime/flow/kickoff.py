@@ -52,10 +52,9 @@ from crewgraph.runtime.execution import (
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
-from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, project_labels, shown_name
 from crewgraph.runtime.runs.retention import Retention
-from crewgraph.runtime.runs.storage import checkpointer_for, checkpointer_of_graph
+from crewgraph.runtime.runs.storage import checkpointer_for, checkpointer_of_graph, own_saver
 from crewgraph.schema import PlainDict
 from crewgraph.storage.claims.keepers import claim_keeper, holding_claim
 from crewgraph.text import storable_id

@@ -27,10 +27,10 @@ from crewgraph.errors import DefinitionError, RunError
 from crewgraph.llm.structure import read_structure
 from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import task_index
-from crewgraph.runtime.run_target import own_place
 from crewgraph.runtime.runs.crew_history import restore_output
 from crewgraph.runtime.runs.index import latest_run
 from crewgraph.runtime.runs.metadata import FORKED_FROM
+from crewgraph.runtime.runs.storage import own_place
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
 from crewgraph.schema import is_mapping
 

@@ -15,8 +15,8 @@ from crewgraph.definitions.crew.history import CrewStep, CrewSteps, RunDiff, Tas
 from crewgraph.definitions.run_options import Checkpointer, Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import StorageError
-from crewgraph.runtime.run_target import saver_of
 from crewgraph.runtime.runs.index import latest_run
+from crewgraph.runtime.runs.storage import saver_of
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
 
 Models = Mapping[str, type[BaseModel] | None]

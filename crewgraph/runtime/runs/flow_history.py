@@ -17,8 +17,7 @@ from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
 from crewgraph.errors import RunError
 from crewgraph.runtime.flow.kickoff import claimed_run, compile_flow, execute_flow, metadata_of, unknown_run
-from crewgraph.runtime.run_target import own_saver
-from crewgraph.runtime.runs.storage import checkpointer_for
+from crewgraph.runtime.runs.storage import checkpointer_for, own_saver
 from crewgraph.text import storable_id
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.guardrail import LLMGuardrailResult
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph.schema import model_outline
 from crewgraph.text import slug
 from crewgraph_compat.eject.refusals import Refusals

@@ -11,7 +11,7 @@ from crewgraph.contrib.skills.discovery import (
 from crewgraph.contrib.skills.skill import INSTRUCTIONS
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.i18n import Book
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.sheet import ProgramText, string_literal
 
