@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import MethodType
-from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
+from typing import Annotated, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny
 
@@ -115,6 +115,41 @@ class AgentCheckpoints(CheckpointFields):
     def fork(cls, config: CheckpointSettings, branch: str | None = None) -> Self:
         """Restore an agent from a checkpoint for a new `kickoff` on a new branch; see `from_checkpoint`."""
         return extension("snapshots.restore")(cls, config, branch or "")
+
+
+class FlowCheckpoints(NextRun):
+    """The part of a flow that lets another process continue its runs."""
+
+    entity_type: ClassVar[str] = "flow"
+    """The kind of entity."""
+
+    checkpoint: CheckpointSettings | bool | None = None
+    """Whether runs write checkpoints from which another process can continue: True for `./.checkpoints`, or a
+    `CheckpointConfig`."""
+
+    execution_context: Any = None
+    """Has no effect: a run executes where it is kicked off."""
+
+    _next_start: object = None
+    _checkpoint_origin: tuple[str, str | None, str] | None = None
+
+    def _init_checkpoint(self, checkpoint: CheckpointSettings | bool | None) -> None:
+        if checkpoint is not None:
+            self.checkpoint = validate_checkpoint(checkpoint)
+
+    @classmethod
+    def from_checkpoint(cls, config: CheckpointSettings, *, definition: Any = None) -> Self:
+        """Return a flow whose next `kickoff` continues a stopped run; no work is repeated.
+
+        Args:
+            config: `restore_from` selects the checkpoint; None selects the latest in `location`.
+            definition: ignored: a flow's definition is its class.
+
+        Raises:
+            ValueError: there is no such checkpoint, or it is not of a flow.
+            FileNotFoundError: the file does not exist.
+        """
+        return extension("snapshots.restore")(cls, config)
 
 
 def apply_from_checkpoint(entity: Any, config: CheckpointSettings) -> None:

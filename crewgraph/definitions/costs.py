@@ -51,7 +51,7 @@ class Costs(Sequence[Cost]):
     @property
     def usd(self) -> float | None:
         """Total cost in USD; None if any part is unknown."""
-        return _sum(self._rows)
+        return total_cost(row.usd for row in self._rows)
 
     @property
     def by_task(self) -> dict[str, float | None]:
@@ -99,17 +99,18 @@ def _number_cells(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:
     )
 
 
-def _sum(rows: Iterable[Cost]) -> float | None:
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of costs; None if any of them is unknown."""
     total = 0.0
-    for row in rows:
-        if row.usd is None:
+    for usd in costs:
+        if usd is None:
             return None
-        total += row.usd
+        total += usd
     return total
 
 
 def _sum_by(rows: Iterable[tuple[str, Cost]]) -> dict[str, float | None]:
-    groups: dict[str, list[Cost]] = {}
+    groups: dict[str, list[float | None]] = {}
     for name, row in rows:
-        groups.setdefault(name, []).append(row)
-    return {name: _sum(group) for name, group in groups.items()}
+        groups.setdefault(name, []).append(row.usd)
+    return {name: total_cost(group) for name, group in groups.items()}

@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any, NamedTuple, cast
 from uuid import UUID
@@ -67,11 +68,7 @@ def to_record(value: Any, where: str, tag: Callable[[type[object]], str] | None 
     Raises:
         StorageError: it holds a value of another type.
     """
-    return _recorded(value, _Context(where, tag or _own_name), 0)
-
-
-def _own_name(kind: type[object]) -> str:
-    return kind.__qualname__
+    return _recorded(value, _Context(where, tag or attrgetter("__qualname__")), 0)
 
 
 def _recorded(value: Any, context: _Context, depth: int) -> object:

@@ -15,9 +15,8 @@ from crewgraph.contrib.conversations.state import (
 )
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.messages import Message
-from crewgraph.definitions.flow.checkpoints import TURN
 from crewgraph.definitions.flow.flow import FlowDefinition
-from crewgraph.definitions.flow.state import create_state, state_id
+from crewgraph.definitions.flow.state import TURN, create_state, state_id
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events.base import BaseEvent

@@ -164,14 +164,11 @@ class FlowTopology:
 
     def _can_occur(self, label: str, of_routers: bool = False) -> bool:
         """Whether a method returns a label, or may do so."""
-        for method in self.methods.values():
-            if of_routers and not method.is_router:
-                continue
-            if label in method.labels or label in texts_in_code(method.func):
-                return True
-            if _computes_labels(method):
-                return True
-        return False
+        return any(
+            label in method.labels or label in texts_in_code(method.func) or _computes_labels(method)
+            for method in self.methods.values()
+            if method.is_router or not of_routers
+        )
 
 
 def _computes_labels(method: FlowMethod) -> bool:
@@ -197,7 +194,11 @@ def build_definition(flow: type, base: FlowTopology | None) -> FlowTopology:
             if is_conversational_only(value) and not conversational:
                 continue
             if notes is not None:
-                _check_name(flow, name)
+                if name in _RESERVED_NAMES:
+                    raise DefinitionError(
+                        f"method `{name}` of flow `{flow.__name__}` has a name that every flow needs for itself. Name it "
+                        "otherwise."
+                    )
                 methods[name] = build_method(name, value, notes)
             elif name in methods and callable(value):  # an override keeps the metadata of the decorators
                 methods[name] = replace(methods[name], func=value)
@@ -215,13 +216,6 @@ def build_definition(flow: type, base: FlowTopology | None) -> FlowTopology:
         persistence=base.persistence if base else None,
         verbose=base.verbose if base else False,
     )
-
-
-def _check_name(flow: type, name: str) -> None:
-    if name in _RESERVED_NAMES:
-        raise DefinitionError(
-            f"method `{name}` of flow `{flow.__name__}` has a name that every flow needs for itself. Name it otherwise."
-        )
 
 
 def plain_condition(condition: Condition | None) -> Any:

@@ -18,9 +18,8 @@ from typing import Generic, Self
 from pydantic import BaseModel, ValidationError
 from typing_extensions import TypeVar
 
-from crewgraph.definitions.checkpoints import CheckpointSettings
+from crewgraph.definitions.checkpoints import CheckpointSettings, FlowCheckpoints
 from crewgraph.definitions.crew.process import KeepHistory
-from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extension, state_inputs
 from crewgraph.definitions.flow.definition import FlowTopology, build_definition
 from crewgraph.definitions.flow.fields import set_declared_fields
 from crewgraph.definitions.flow.memories import FlowMemories
@@ -33,7 +32,9 @@ from crewgraph.definitions.flow.state import (
     create_state,
     is_incomplete,
     read_with_retries,
+    run_extension,
     state_id,
+    state_inputs,
     state_source,
     with_inputs,
     with_new_id,

@@ -9,13 +9,15 @@ from contextvars import ContextVar
 from copy import deepcopy
 from functools import wraps
 from threading import Lock
-from typing import Any, Generic, Protocol, SupportsIndex, TypeVar, cast, get_args, get_origin
+from typing import Any, Final, Generic, Protocol, SupportsIndex, TypeVar, cast, get_args, get_origin
 from uuid import uuid4
 
 from pydantic import BaseModel, Field, ValidationError
 
+from crewgraph.core.files import FILES, files_in
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
+from crewgraph.extensions import extension
 from crewgraph.schema import PlainDict, is_object
 
 
@@ -240,6 +242,21 @@ def input_fields(kind: type[BaseModel]) -> dict[str, str]:
         if isinstance(alias := field.validation_alias, str):
             names.setdefault(alias, name)
     return names
+
+
+TURN: Final = ":turn"
+"""The input that makes a run a turn of a conversation; no field of a state and no parameter can have such a name."""
+
+
+def run_extension(inputs: Inputs) -> Any:
+    """Return what takes part in a run with these inputs besides the flow: the extension for conversations, or None."""
+    return extension("conversations.turns") if TURN in inputs else None
+
+
+def state_inputs(inputs: Inputs) -> dict[str, Any]:
+    """Return the inputs that are fields of the state or parameters of methods."""
+    apart = (TURN, FILES) if files_in(inputs) else (TURN,)
+    return {name: value for name, value in inputs.items() if name not in apart}
 
 
 def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:

@@ -31,10 +31,9 @@ from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
-from crewgraph.runtime.crew.results import crew_output
+from crewgraph.runtime.crew.results import crew_output, crew_question
 from crewgraph.runtime.execution import Run
 from crewgraph.runtime.runs.storage import RunPlace, checkpointer_for
-from crewgraph.runtime.runs.stored_run import crew_question
 from crewgraph.schema import is_mapping
 from crewgraph.tools.base import approval_of
 

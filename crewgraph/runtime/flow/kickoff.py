@@ -34,10 +34,10 @@ from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, Saving, drive
 from crewgraph.core.pregel import CLAIM, began
-from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow, output_value
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.persistence import FlowPersistence
+from crewgraph.definitions.flow.state import run_extension, state_inputs
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, DefinitionError, HookAborted, RunError, UnknownRun

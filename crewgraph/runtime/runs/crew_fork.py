@@ -201,7 +201,11 @@ class ForkStart:
     ) -> None:
         self.tasks, self.source, self.inputs = tasks, source, inputs
         known = source.outputs if isinstance(request.point, CrewStep) else source.finished
-        outputs = _checked_outputs(request.outputs)
+        outputs: object = {} if request.outputs is None else request.outputs
+        if not is_mapping(outputs):
+            raise TypeError(
+                f'`outputs` is {outputs!r:.80}; pass a dict from task names to outputs: {{"research": "..."}}'
+            )
         overrides = {task_index(name, tasks, known): output for name, output in outputs.items()}
         if len(overrides) < len(outputs):
             raise RunError(
@@ -292,10 +296,3 @@ class ForkStart:
             if stop >= len(self.outputs):
                 return range(start, stop)
             start = stop
-
-
-def _checked_outputs(outputs: object) -> Mapping[Any, object]:
-    outputs = {} if outputs is None else outputs
-    if not is_mapping(outputs):
-        raise TypeError(f'`outputs` is {outputs!r:.80}; pass a dict from task names to outputs: {{"research": "..."}}')
-    return outputs

@@ -24,9 +24,10 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import UnknownRun
+from crewgraph.runtime.crew.results import crew_question
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, shown_name
 from crewgraph.runtime.runs.storage import checkpointer_for
-from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun, crew_question
+from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.listing import LatestCheckpoint
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer

@@ -7,16 +7,14 @@ from functools import cached_property
 from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.types import Interrupt
 
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.core.operations import Program, Saving, collected, drive
 from crewgraph.core.past import checkpoint_id_of, lineage
 from crewgraph.core.pregel import ERROR, coming, executions, interrupts_in, leads_on, pending_input
-from crewgraph.core.questions import own_id, questions_in
+from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
-from crewgraph.definitions.crew.pending import CrewQuestion
 from crewgraph.errors import RunError, UnknownRun
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, shown_name, stored_crew_name
 from crewgraph.schema import PlainDict, PlainMapping, is_object
@@ -24,11 +22,6 @@ from crewgraph.text import storable_id
 
 _OTHER_CHANNELS = (INPUTS, PLANNING)
 """Channels of a crew's graph that do not belong to tasks."""
-
-
-def crew_question(interrupt: Interrupt) -> CrewQuestion:
-    """Return the question that an interrupt of a crew's run asks."""
-    return CrewQuestion.from_plain(own_id(interrupt) or interrupt.id, interrupt.value)
 
 
 @dataclass(frozen=True)
