@@ -387,8 +387,7 @@ class Definition(RedactedModel):
         if not is_object(values):
             return values
         if is_object(config := values.get("config")):
-            defaults = cls._config_values(config)
-            values = {**values, **{k: v for k, v in defaults.items() if values.get(k) is None}}
+            values = {**values, **{k: v for k, v in config.items() if values.get(k) is None}}
         cls._warn_unknown(values)
         return values
 
@@ -401,11 +400,6 @@ class Definition(RedactedModel):
             if is_object(values) and isinstance(config := values.get("config"), ConfigSection):
                 raise config.locate_errors(error, values) from None
             raise
-
-    @classmethod
-    def _config_values(cls, config: dict[str, object]) -> dict[str, object]:
-        """Return the values of `config` that may be fields."""
-        return {name: value for name, value in config.items() if name != "config"}
 
     @classmethod
     def _warn_unknown(cls, fields: dict[str, object]) -> None:

@@ -99,13 +99,9 @@ CacheHandlerField = Annotated[Any, AfterValidator(validate_cache_handler)]
 """A `CacheHandler`, an object with its methods, or None."""
 
 
-def _validate_callback(callback: object) -> object:
-    if callback is not None and not callable(callback):
-        raise ValueError(f"a callback is a function of one argument, not {callback!r:.60}")
-    return callback
-
-
-CallbackField = Annotated[Any, AfterValidator(_validate_callback)]
+CallbackField = Annotated[
+    Any, AfterValidator(_with_methods("__call__", expected="a callback is a function of one argument"))
+]
 """A function, sync or async, or None."""
 
 

@@ -1,22 +1,28 @@
 """The values of a flow as checkpoints hold them: plain data, and other values under a tag with their class.
 
-Classes are looked up by name in a closed table of the flow; nothing is imported by a stored name.
+Classes are looked up by name in a closed table of the flow, of those that its modules, methods and state name; nothing is
+imported by a stored name.
 """
 
 import base64
+import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from inspect import unwrap
 from operator import attrgetter
 from pathlib import PurePath
+from types import ModuleType
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from crewgraph.annotations import annotations_of
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.schema import fault_text, is_list, is_mapping, is_object
@@ -137,7 +143,7 @@ def is_text(value: object) -> bool:
         return False
 
 
-def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
+def from_record(value: Any, classes: "Classes | Mapping[str, type[object]]") -> Any:
     """Restore a recorded value.
 
     Args:
@@ -156,7 +162,7 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
     return _tagged(str(value[TAG]), value[VALUE], classes)
 
 
-def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object:
+def _tagged(tag: str, value: Any, classes: "Classes | Mapping[str, type[object]]") -> object:
     if tag == "dict":
         return {from_record(key, classes): from_record(item, classes) for key, item in value}
     if tag == "int":
@@ -208,3 +214,97 @@ def _model(kind: type[BaseModel], data: dict[str, object]) -> BaseModel:
         if name not in fields:  # an `id` that was set on it
             object.__setattr__(instance, name, value)
     return instance
+
+
+class Classes:
+    """Classes by their names in checkpoints.
+
+    That is the class's own name, prefixed with the module's if several classes share it.
+
+    Args:
+        kinds: the classes; of two with the same name in the same module the later one counts.
+    """
+
+    def __init__(self, kinds: Iterable[type[object]]) -> None:
+        self._full = {_full(kind): kind for kind in kinds}
+        self._short: dict[str, list[type[object]]] = {}
+        for kind in self._full.values():
+            self._short.setdefault(kind.__qualname__, []).append(kind)
+
+    def tag(self, kind: type[object]) -> str:
+        """Return the name of a class in checkpoints."""
+        name = kind.__qualname__
+        return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
+
+    def get(self, tag: str) -> type[object] | None:
+        """Return the class with a name in checkpoints; None if there is none.
+
+        Raises:
+            StorageError: several classes have that name.
+        """
+        if tag in self._full:
+            return self._full[tag]
+        kinds = self._short.get(tag, [])
+        if len(kinds) > 1:
+            names = ", ".join(f"`{kind.__module__}.{tag}`" for kind in kinds)
+            raise StorageError(
+                f"the checkpoint holds a `{tag}`, and the flow has several classes of that name: {names}. There was one when "
+                "it was written; rename the others, or keep them out of the flow's module, until the run is done."
+            )
+        return kinds[0] if kinds else None
+
+
+def classes_of(
+    definition: FlowTopology, flow: type[object], state: type[object] | None, *more: type[object]
+) -> Classes:
+    """Return the classes that a flow's values may have: those named by its modules, its annotations and its state.
+
+    Args:
+        definition: the flow as data.
+        flow: its class.
+        state: the class of its state, if it is a model.
+        more: further classes.
+    """
+    values: list[object] = []
+    for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:
+        holder: ModuleType | None = sys.modules.get(module)
+        values += vars(holder).values() if holder else ()
+    for method in definition.methods.values():
+        for function in dict.fromkeys((method.func, unwrap(method.func))):
+            values += (part for item in annotations_of(function).values() for part in _parts(item))
+            values += getattr(function, "__globals__", {}).values()
+            values += (cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell))
+    return Classes([*_data_classes(values), *_data_classes([*more, state])])
+
+
+def _full(kind: type[object]) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _data_classes(values: Iterable[object]) -> dict[type[object], None]:
+    """Return the classes of data among values, with those that the fields of models are annotated with."""
+    classes: dict[type[object], None] = {}
+    pending = list(values)
+    for value in pending:
+        if isinstance(value, type) and value not in classes and _is_data(value):
+            classes[value] = None
+            if issubclass(value, BaseModel):
+                pending += (part for field in value.model_fields.values() for part in _parts(field.annotation))
+    return classes
+
+
+def _is_data(kind: type[object]) -> bool:
+    return issubclass(kind, (BaseModel, Enum)) or is_dataclass(kind)
+
+
+def _parts(annotation: object) -> list[object]:
+    """Return the types that an annotation is made of."""
+    inner: tuple[object, ...] = getattr(annotation, "__args__", ())
+    return [annotation, *(part for item in inner for part in _parts(item))]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False

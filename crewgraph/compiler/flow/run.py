@@ -11,10 +11,9 @@ from pydantic import BaseModel
 from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.background import Work
-from crewgraph.compiler.flow.classes import Classes, classes_of
 from crewgraph.compiler.flow.completion import of_run
 from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.compiler.flow.record import from_record, to_record
+from crewgraph.compiler.flow.record import Classes, classes_of, from_record, to_record
 from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import CommittedState
 from crewgraph.core.cancellation import Cancellation, check_cancelled, report_progress

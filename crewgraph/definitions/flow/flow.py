@@ -22,7 +22,6 @@ from crewgraph.definitions.checkpoints import CheckpointSettings, FlowCheckpoint
 from crewgraph.definitions.crew.process import KeepHistory
 from crewgraph.definitions.flow.definition import FlowTopology, build_definition
 from crewgraph.definitions.flow.fields import set_declared_fields
-from crewgraph.definitions.flow.memories import FlowMemories
 from crewgraph.definitions.flow.method import FlowMethod, events_of
 from crewgraph.definitions.flow.persistence import validate_persistence
 from crewgraph.definitions.flow.state import (
@@ -45,6 +44,8 @@ from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
 from crewgraph.llm.usage import UsageMetrics
+from crewgraph.memory.memory import Memory
+from crewgraph.memory.records import MemoryMatch, MemoryRecord, sanitize_scope_name
 from crewgraph.text import suggestion
 
 
@@ -81,6 +82,87 @@ class FlowDeclarations:
     def flow_definition(cls) -> "FlowDeclaration":
         """Return the flow as a declaration for `from_declaration`: the original one, or one derived from the class."""
         return cls._declared if cls._declared is not None else extension("declared.written")(cls)
+
+
+class FlowMemories:
+    """Methods of flows that store and search memories, inside and outside of a run.
+
+    Storing a memory is a side effect of the method, like writing a file: it stays if the method fails later. A method that runs
+    again after a crash stores it again, which makes no second record of the same text in the same scope.
+    """
+
+    memory: Any = None
+    """The memory of the flow: a `Memory`, a scope or slice of one, or an object with `remember` and `recall`; for None, a
+    memory of its own below the scope `/flow/<its name>`."""
+
+    flow_name: Any
+
+    def remember(self, content: str | list[str], **words: Any) -> MemoryRecord | list[MemoryRecord] | None:
+        """Store one or several texts; see `Memory.remember` and `Memory.remember_many` for the arguments.
+
+        Raises:
+            StorageError: it cannot be kept.
+        """
+        memory = self._checked_memory()
+        if isinstance(content, list):
+            return memory.remember_many(content, **words)
+        return memory.remember(content, **words)
+
+    async def aremember(self, content: str | list[str], **words: object) -> MemoryRecord | list[MemoryRecord] | None:
+        """Store one or several texts, on the current event loop; see `remember`."""
+        memory = self._checked_memory()
+        if isinstance(content, list):
+            return await memory.aremember_many(content, **words)
+        return await memory.aremember(content, **words)
+
+    def recall(self, query: str, **words: object) -> list[MemoryMatch]:
+        """Return the memories that match a query, best first; see `Memory.recall` for the arguments.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
+        return self._checked_memory().recall(query, **words)
+
+    async def arecall(self, query: str, **words: object) -> list[MemoryMatch]:
+        """Return the memories that match a query, on the current event loop; see `recall`."""
+        return await self._checked_memory().arecall(query, **words)
+
+    def extract_memories(self, content: str) -> list[str]:
+        """Return the statements in a text that are worth remembering; see `Memory.extract_memories`. Nothing is stored."""
+        return self._checked_memory().extract_memories(content)
+
+    async def aextract_memories(self, content: str) -> list[str]:
+        """Return the statements in a text that are worth remembering, on the current event loop; see `extract_memories`."""
+        return await self._checked_memory().aextract_memories(content)
+
+    def _checked_memory(self) -> Any:
+        """Return the memory of the flow.
+
+        Raises:
+            DefinitionError: the class has something else under the name `memory`.
+        """
+        return validate_flow_memory(self.memory, type(self).__name__)
+
+    def _init_memory(self, candidate: Any) -> None:
+        """Set the memory: the given one, that of the class, or a new one."""
+        if candidate is not None:
+            self.memory = validate_flow_memory(candidate, type(self).__name__)
+        elif self.memory is None:
+            self.memory = Memory(root_scope=f"/flow/{sanitize_scope_name(self.flow_name)}")
+
+
+def validate_flow_memory(candidate: Any, flow: str) -> Any:
+    """Return a memory unchanged if flows can use it.
+
+    Raises:
+        DefinitionError: it does not remember.
+    """
+    if all(callable(getattr(candidate, method_name, None)) for method_name in ("remember", "recall")):
+        return candidate
+    raise DefinitionError(
+        f"`memory` of flow `{flow}` is {candidate!r:.60}; pass a `Memory()`, a scope or a slice of one, or leave it out for "
+        "a memory of its own"
+    )
 
 
 State = TypeVar("State", default=Any)
@@ -176,15 +258,18 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
         """
         if self._fields:
             values = set_declared_fields(self, self._fields, values)
-        self._apply_options(
-            initial_state=initial_state,
-            suppress_flow_events=suppress_flow_events,
-            checkpointer=checkpointer,
-            keep_history=keep_history,
-            streaming=stream,
-            verbose=verbose,
-            input_provider=input_provider,
-        )
+        options: dict[str, object] = {
+            "initial_state": initial_state,
+            "suppress_flow_events": suppress_flow_events,
+            "checkpointer": checkpointer,
+            "keep_history": keep_history,
+            "streaming": stream,
+            "verbose": verbose,
+            "input_provider": input_provider,
+        }
+        for name, value in options.items():
+            if value is not None:
+                setattr(self, name, value)
         self._init_memory(memory)
         self._init_checkpoint(checkpoint)
         self.persistence, self.tracing = validate_persistence(persistence), tracing
@@ -220,12 +305,6 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
                     stacklevel=user_stacklevel(),
                 )
         return of_state
-
-    def _apply_options(self, **options: object) -> None:
-        """Set the options that are not None; for others the class's values apply."""
-        for name, value in options.items():
-            if value is not None:
-                setattr(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the last run, which holds what only this process has."""

@@ -218,12 +218,6 @@ def file_answers(
     return (yield from _store_answers(interrupts, answers, place.checkpointer, checkpoint.config))
 
 
-def _as_asked(question: Any, answer: object) -> object:
-    """Return an answer in the form that the asking code expects."""
-    is_of_middleware = is_mapping(question) and "action_requests" in question
-    return decisions_of(question, answer) if is_of_middleware else answer
-
-
 def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
     """Return the answers by question id.
 
@@ -270,7 +264,9 @@ def _store_answers(
         if (name or item.id) not in answers:
             continue
         if name is None:
-            command[item.id] = _as_asked(item.value, answers[item.id])
+            of_middleware = is_mapping(item.value) and "action_requests" in item.value
+            answer = answers[item.id]
+            command[item.id] = decisions_of(item.value, answer) if of_middleware else answer
         elif not (yield from file_answer(saver, config, name, answers[name])):
             raise RunError(
                 f"the question `{name}` has been answered elsewhere in the meantime, so this answer is discarded. For the "

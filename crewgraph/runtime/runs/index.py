@@ -70,7 +70,9 @@ class _Query:
 
 
 def _read_runs(saver: Any, query: _Query) -> Program[list[RunInfo]]:
-    """List the runs in a checkpointer, most recently written first."""
+    """List the runs in a checkpointer, if there is one, most recently written first."""
+    if saver is None:
+        return []
     if isinstance(saver, SqliteCheckpointer):
         read = partial(saver.latest, filter=dict(query.labels), threads=query.covers, channels=_tells_status)
         return (yield blocking(lambda: query.select(read(), saver.claims)))
@@ -113,7 +115,7 @@ def all_runs(
         to_info=partial(_info_of_any, kind),
         run_filter=run_filter,
     )
-    return drive(_read(saver, query))
+    return drive(_read_runs(saver, query))
 
 
 def run_of_thread(saver: Any, thread_id: str) -> Program[RunInfo | None]:
@@ -132,7 +134,7 @@ def run_of_thread(saver: Any, thread_id: str) -> Program[RunInfo | None]:
 
 def pending_runs(saver: object) -> list[RunInfo]:
     """Return all runs in a checkpointer that wait for an answer, except nested ones, most recently written first."""
-    return drive(_read(saver, _Query(labels={}, to_info=_info_of_either, run_filter=RunFilter(status="waiting"))))
+    return drive(_read_runs(saver, _Query(labels={}, to_info=_info_of_either, run_filter=RunFilter(status="waiting"))))
 
 
 def _info_of_either(latest: LatestCheckpoint) -> RunInfo:
@@ -160,7 +162,7 @@ def list_flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: Ru
         to_info=_flow_info,
         run_filter=run_filter,
     )
-    return (yield from _read(checkpointer_for(flow.checkpointer), query))
+    return (yield from _read_runs(checkpointer_for(flow.checkpointer), query))
 
 
 def list_crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
@@ -171,7 +173,7 @@ def list_crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Ch
         to_info=partial(_crew_info, {binding.slug: binding.number for binding in tasks}),
         run_filter=run_filter,
     )
-    return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), query))
+    return (yield from _read_runs(checkpointer_for(checkpointer, crew.checkpointer), query))
 
 
 def latest_run(crew: CrewDefinition, saver: Any) -> Program[str]:
@@ -188,10 +190,6 @@ def latest_run(crew: CrewDefinition, saver: Any) -> Program[str]:
             "its tasks; pass `thread_id=` if these have changed."
         )
     return runs[0].thread_id
-
-
-def _read(saver: Any, query: _Query) -> Program[list[RunInfo]]:
-    return [] if saver is None else (yield from _read_runs(saver, query))
 
 
 def _tells_status(channel: str) -> bool:
