@@ -438,31 +438,6 @@ def run_fields(kind: type[Definition]) -> frozenset[str]:
 _MAX_ENTRIES = 8
 
 
-class NextRun:
-    """Mixin of crews, flows and agents whose next run can start from a snapshot."""
-
-    _next_start: Any
-    _checkpoint_origin: tuple[str, str | None, str] | None
-
-    @property
-    def checkpoint_origin(self) -> tuple[str, str | None, str] | None:
-        """The branch of the checkpoints, the checkpoint that the next one follows, and the last completed task (or "")."""
-        return self._checkpoint_origin
-
-    def start_next_with(self, start: Any, origin: tuple[str, str | None, str] | None = None) -> None:
-        """Set the starting point of the next run, whose form `contrib.snapshots` defines, and the origin of its checkpoints."""
-        self._next_start, self._checkpoint_origin = start, origin
-
-    def take_start(self) -> Any:
-        """Return and clear the starting point of the next run; None for a regular start, whose checkpoints have no origin."""
-        start = self._next_start
-        if start is not None:
-            self._next_start = None
-        elif self._checkpoint_origin is not None:
-            self._checkpoint_origin = None
-        return start
-
-
 class DerivedCache:
     """A small cache of objects derived from a definition, such as its graph; the least recently used is evicted.
 

@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Concatenate, Generic, Literal, Para
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny
 
-from crewgraph.definitions.base import NextRun
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.redaction import RedactedModel
@@ -50,6 +49,31 @@ def validate_checkpoint(value: Any) -> Any:
     if value is not None and not isinstance(value, (bool, CheckpointSettings)):
         raise DefinitionError(f"`checkpoint` is {value!r:.80}; use True or a `CheckpointConfig`")
     return value
+
+
+class NextRun:
+    """Mixin of crews, flows and agents whose next run can start from a snapshot."""
+
+    _next_start: Any
+    _checkpoint_origin: tuple[str, str | None, str] | None
+
+    @property
+    def checkpoint_origin(self) -> tuple[str, str | None, str] | None:
+        """The branch of the checkpoints, the checkpoint that the next one follows, and the last completed task (or "")."""
+        return self._checkpoint_origin
+
+    def start_next_with(self, start: Any, origin: tuple[str, str | None, str] | None = None) -> None:
+        """Set the starting point of the next run, whose form `contrib.snapshots` defines, and the origin of its checkpoints."""
+        self._next_start, self._checkpoint_origin = start, origin
+
+    def take_start(self) -> Any:
+        """Return and clear the starting point of the next run; None for a regular start, whose checkpoints have no origin."""
+        start = self._next_start
+        if start is not None:
+            self._next_start = None
+        elif self._checkpoint_origin is not None:
+            self._checkpoint_origin = None
+        return start
 
 
 class CheckpointFields(NextRun, BaseModel, defer_build=True):

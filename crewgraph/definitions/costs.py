@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from crewgraph.definitions.html import html_table, text_table
-from crewgraph.definitions.step_table import one_line
+from crewgraph.definitions.html import html_table, one_line, text_table
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
 

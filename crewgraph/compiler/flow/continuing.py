@@ -10,12 +10,12 @@ from typing import Any, cast
 from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.compiler.flow.algebra import FollowUp, GraphState, Progress, initial_progress, labels_of, next_progress
-from crewgraph.compiler.flow.completion import is_feedback, method_of
-from crewgraph.compiler.flow.plan import TriggerPlan
+from crewgraph.compiler.flow.record import is_feedback, method_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, collected
 from crewgraph.core.past import lineage
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import label_value
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import DefinitionChanged
@@ -227,7 +227,7 @@ def _follow_ups(progress: Progress) -> list[FollowUp]:
     return [item for waiting in progress.get("follow_ups", {}).values() for item in waiting["next"]]
 
 
-def _unknown_method(plan: TriggerPlan, progress: Progress) -> str | None:
+def _unknown_method(plan: FlowTopology, progress: Progress) -> str | None:
     """Return what is wrong if a method that is running, or that follows others, is not in the flow."""
     later = [item["execution"] for item in _follow_ups(progress) if "execution" in item]
     ahead = [item["method"] for item in (*progress["inflight"].values(), *later)]
@@ -235,7 +235,7 @@ def _unknown_method(plan: TriggerPlan, progress: Progress) -> str | None:
     return None if unknown is None else f"continues with method `{unknown}`, which the flow does not have"
 
 
-def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
+def _counted_otherwise(plan: FlowTopology, stored: Progress, replayed: Progress) -> str | None:
     """Return a method that would miss events, or run again for some, since those so far were counted for other triggers."""
     for name in plan.methods:
         for key, events in ((name, plan.triggers[name]), (f"{name}@", plan.again[name])):
@@ -249,7 +249,7 @@ def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) 
     return None
 
 
-def _left_out(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
+def _left_out(plan: FlowTopology, stored: Progress, replayed: Progress) -> str | None:
     """Return a method that would still run in the edited flow, but that the stored run does not wait for."""
     known = set(map(_key_of, _follow_ups(stored)))
     missing = next((item for item in _follow_ups(replayed) if _key_of(item) not in known), None)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from crewgraph.annotations import signature_of
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback
-from crewgraph.compiler.flow.completion import method_of
+from crewgraph.compiler.flow.record import method_of
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running

@@ -18,7 +18,7 @@ from crewgraph.compiler.agent.inbox import of_front_end
 from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress, labels_of, next_progress
 from crewgraph.compiler.flow.asking import answers_of_inbox, flow_inbox_fields
-from crewgraph.compiler.flow.completion import is_feedback, method_of, of_run, with_run
+from crewgraph.compiler.flow.record import is_feedback, method_of, of_run, with_run
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
@@ -38,8 +38,12 @@ RUN = f"{OWN_KEY}flow_run"
 """The key of a flow's run in the config of its nodes."""
 
 
+WAIT = "__wait__"
+"""The name of the waiting node."""
+
+
 class FlowNode(Runnable[Any, Any]):
-    """A node, for invoke and ainvoke alike; see `core.node.BodyNode` for why it is a Runnable.
+    """The node of a method, or the one that waits; see `core.node.BodyNode` for why it is a Runnable.
 
     Args:
         name: its name.
@@ -61,12 +65,8 @@ class FlowNode(Runnable[Any, Any]):
         conf = config.get("configurable", {})
         run: FlowRun = conf[RUN]
         run.answers, run.parked = state.get("answers") or {}, state.get("parked") or {}
-        steps = self._steps(run, state, config)
+        steps = _wait(run, state, config) if self.name == WAIT else _begin(str(self.name), run, state)
         return _answered(steps, config) if conf.get(RESUMING) else steps
-
-    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
-        """Do what the node does with the run and the graph's state."""
-        raise NotImplementedError
 
 
 def _answered(steps: Program[object], config: RunnableConfig) -> Program[object]:
@@ -85,50 +85,39 @@ def _answered(steps: Program[object], config: RunnableConfig) -> Program[object]
     return update
 
 
-WAIT = "__wait__"
-"""The name of the waiting node."""
+def _begin(method: str, run: FlowRun, state: GraphState) -> Program[object]:
+    """Run a method that is alone and commit it; of several, start all."""
+    progress: Progress = state["progress"]
+    run.read(state)
+    if MESSAGES in state and progress["last"] is None and not run.running:
+        run.hear(state[MESSAGES])
+    inflight = progress["inflight"]
+    if len(inflight) == 1:
+        ((name, execution),) = inflight.items()
+        if execution["method"] == method:
+            return (yield from _committed(run, state, (yield from run_alone(run, progress, name, execution))))
+    elif any(execution["method"] == method for execution in inflight.values()):
+        yield from start_all(run, progress)
+        return Command(goto=WAIT)
+    raise _not_due(method)
 
 
-class MethodNode(FlowNode):
-    """The node of a method."""
-
-    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
-        progress: Progress = state["progress"]
-        run.read(state)
-        if MESSAGES in state and progress["last"] is None and not run.running:
-            run.hear(state[MESSAGES])
-        inflight = progress["inflight"]
-        if len(inflight) == 1:
-            ((name, execution),) = inflight.items()
-            if execution["method"] == self.name:
-                return (yield from _committed(run, state, (yield from run_alone(run, progress, name, execution))))
-        elif any(execution["method"] == self.name for execution in inflight.values()):
-            yield from start_all(run, progress)
-            return Command(goto=WAIT)
-        raise _not_due(str(self.name))
-
-
-class WaitNode(FlowNode):
-    """The node that waits for background methods and commits those that have ended."""
-
-    def __init__(self) -> None:
-        super().__init__(WAIT)
-
-    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
-        progress: Progress = state["progress"]
-        run.read(state)
-        unsaved = of_run(state, "unsaved")
-        if unsaved:
-            yield from retry_save(run, unsaved)
-            return Command(
-                update={"unsaved": None, **_result_update(run, progress)}, goto=WAIT if progress["inflight"] else ()
-            )
-        if not progress["inflight"]:
-            raise _not_due(WAIT)
-        landed = yield from wait_for_first(run, progress)
-        if landed is None:
-            return Command(update=_answer_update(run, (yield from _question_update(run, config))), goto=WAIT)
-        return (yield from _committed(run, state, landed))
+def _wait(run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
+    """Wait for background methods and commit those that have ended."""
+    progress: Progress = state["progress"]
+    run.read(state)
+    unsaved = of_run(state, "unsaved")
+    if unsaved:
+        yield from retry_save(run, unsaved)
+        return Command(
+            update={"unsaved": None, **_result_update(run, progress)}, goto=WAIT if progress["inflight"] else ()
+        )
+    if not progress["inflight"]:
+        raise _not_due(WAIT)
+    landed = yield from wait_for_first(run, progress)
+    if landed is None:
+        return Command(update=_answer_update(run, (yield from _question_update(run, config))), goto=WAIT)
+    return (yield from _committed(run, state, landed))
 
 
 def _not_due(node: str) -> RunError:
@@ -194,7 +183,7 @@ def _kept(run: FlowRun, values: GraphState, progress: Progress, results: PlainDi
     feedback = [result for name, result in results.items() if is_feedback(name, result)]
     if feedback:
         kept["feedback"] = [*(of_run(values, "feedback") or ()), *feedback]
-    if run.plan.definition.is_declared:
+    if run.plan.is_declared:
         returned = {method_of(name): result for name, result in results.items()}
         kept["outputs"] = {**(of_run(values, "outputs") or {}), **returned}
     if run.unsaved is not None or of_run(values, "unsaved"):

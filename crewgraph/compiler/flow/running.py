@@ -56,7 +56,7 @@ class Running:
 
     @property
     def _threads(self) -> str:
-        from crewgraph.compiler.flow.completion import threads_of
+        from crewgraph.compiler.flow.record import threads_of
 
         return threads_of(str(self.run.thread_id), self.run.key, self.name)
 

@@ -6,9 +6,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
-from crewgraph.definitions.html import html_section, html_table
+from crewgraph.definitions.html import StepTable, format_seconds_between, html_section, html_table, one_line
 from crewgraph.definitions.run_options import Inputs
-from crewgraph.definitions.step_table import StepTable, format_seconds_between, one_line
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.text import shorten
 

@@ -325,7 +325,7 @@ def human_feedback(
             strict=learn_strict,
         )
         if outcomes:
-            method_metadata.router, method_metadata.labels = True, outcomes
+            method_metadata.is_router, method_metadata.labels = True, outcomes
         return method
 
     return mark_uncalled(marked, "@human_feedback(...)")

@@ -274,7 +274,9 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
     names = input_fields(kind)
     fields = {names.get(name, name): value for name, value in inputs.items() if name in names or open_ended}
     has_values = bool(fields) or is_incomplete(model)
-    updated = _validated(kind, _current_values(model), fields, flow) if has_values else model
+    current = {name: value for name, value in vars(model).items() if name in kind.model_fields}
+    current |= model.__pydantic_extra__ or {}
+    updated = _validated(kind, current, fields, flow) if has_values else model
     for name, value in vars(model).items():
         if name not in vars(updated):
             object.__setattr__(updated, name, value)
@@ -304,11 +306,6 @@ def assigned(state: BaseModel, name: str, value: object) -> object:
     copy = state.model_copy()
     type(state).__pydantic_validator__.validate_assignment(copy, name, value)
     return copy.__dict__[name]
-
-
-def _current_values(state: BaseModel) -> dict[str, object]:
-    there = vars(state)
-    return {name: there[name] for name in type(state).model_fields if name in there} | (state.__pydantic_extra__ or {})
 
 
 class _OfMethod(Generic[T]):

@@ -13,8 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsA
 
 from crewgraph.definitions.costs import Cost, Costs, total_cost
 from crewgraph.definitions.fields import AnyForm
-from crewgraph.definitions.html import html_answer, html_table
-from crewgraph.definitions.step_table import one_line
+from crewgraph.definitions.html import html_answer, html_table, one_line
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics, plain_usage

@@ -150,7 +150,11 @@ class _Judge:
         self, outputs: Sequence[tuple[TaskDefinition, TaskOutput]], result: CrewTestResult
     ) -> Program[list[TaskScore]]:
         """Return the scores of a round; the usage of the judging model is added to the result."""
-        judged = [(output, self._model_for(task)) for task, output in outputs if not output.was_skipped]
+        judged = [
+            (output, model_of(self._agent.llm, self._agent, task, self._crew))
+            for task, output in outputs
+            if not output.was_skipped
+        ]
         marks: list[PlainDict] = []
         if judged:
 
@@ -175,9 +179,6 @@ class _Judge:
             self._report(task, scores[-1])
         result.evaluation_usage.add_usage_metrics(ledger.total)
         return scores
-
-    def _model_for(self, task: TaskDefinition) -> Model:
-        return model_of(self._agent.llm, self._agent, task, self._crew)
 
     def _report(self, task: TaskDefinition, score: TaskScore) -> None:
         if score.error is not None:

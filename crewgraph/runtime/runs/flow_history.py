@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
-from crewgraph.compiler.flow.completion import method_of
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowGraph
+from crewgraph.compiler.flow.record import method_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.operations import Program, Saving, collected
 from crewgraph.core.past import checkpoint_id_of, lineage
@@ -33,7 +33,7 @@ def flow_steps(flow: "FlowDefinition[Any]", flow_id: str | None) -> Program[Flow
     )
     if not states:
         raise unknown_run(flow, thread_id)
-    run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
+    run = FlowRun(flow, flow.state, {}, stored=True)
     return FlowSteps(_flow_steps(run, thread_id, lineage(states)))
 
 
@@ -70,7 +70,7 @@ def fork_program(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str
         RunError: the step's checkpoint is no longer stored.
     """
     graph = _graph(flow)
-    run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    run = FlowRun(flow, None, {}, stored=True)
     return (yield from claimed_run(graph, run, step.flow_id, lambda: _forked_run(graph, run, step, state)))
 
 

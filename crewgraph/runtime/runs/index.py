@@ -55,7 +55,7 @@ class _Query:
 
     def covers(self, thread_id: str) -> bool:
         """Return whether a thread may match, by its name."""
-        from crewgraph.compiler.flow.completion import enclosing_thread
+        from crewgraph.compiler.flow.record import enclosing_thread
 
         return self.run_filter.inside or enclosing_thread(thread_id) is None
 
@@ -211,16 +211,14 @@ def _flow_info(latest: LatestCheckpoint) -> RunInfo:
     # Without progress only the inputs are stored, and no method has begun.
     progress: PlainMapping = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, PlainDict] = values.get(_PARKED) or {}
-    from crewgraph.compiler.flow.record import from_record
+    from crewgraph.compiler.flow.record import from_record, method_of, of_run
     from crewgraph.compiler.flow.report import question_of
 
     questions = tuple(question_of(question, partial(from_record, classes={})) for question in parked.values())
-    from crewgraph.compiler.flow.completion import of_run
-
     is_open = progress["inflight"] or of_run(values, _UNSAVED)
     status: RunStatus = "waiting" if questions else _unfinished(writes) if is_open else "done"
     done = progress["last"]
-    return _run_info(latest, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
+    return _run_info(latest, "flow", FLOW_NAME, status, done and method_of(done), questions)
 
 
 def _crew_info(order: Mapping[str, int], latest: LatestCheckpoint) -> RunInfo:
@@ -242,7 +240,7 @@ def _if_working(info: RunInfo, claims: ClaimKeeper) -> RunInfo:
     if info.status not in ("failed", "abandoned"):
         return info
     thread_id = info.thread_id
-    from crewgraph.compiler.flow.completion import enclosing_thread
+    from crewgraph.compiler.flow.record import enclosing_thread
 
     while (around := enclosing_thread(thread_id)) is not None:  # it has the claim of the flow around it
         thread_id = around

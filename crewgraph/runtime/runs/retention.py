@@ -84,7 +84,7 @@ def _trim(saver: "SqliteCheckpointer", thread_id: str, count: int, of_flow: bool
 
 def _is_inside(nested: str, thread_id: str) -> bool:
     """Return whether a thread belongs to a run nested in that of another one, at any depth."""
-    from crewgraph.compiler.flow.completion import enclosing_thread
+    from crewgraph.compiler.flow.record import enclosing_thread
 
     parent = enclosing_thread(nested)
     return parent is not None and (parent == thread_id or _is_inside(parent, thread_id))
@@ -92,7 +92,7 @@ def _is_inside(nested: str, thread_id: str) -> bool:
 
 def _needed(saver: "SqliteCheckpointer", thread_id: str) -> Iterator[str]:
     """Yield the name prefixes of the nested threads that continuing from a remaining checkpoint may need."""
-    from crewgraph.compiler.flow.completion import threads_of
+    from crewgraph.compiler.flow.record import threads_of
 
     for stored in saver.list({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}):
         values: GraphState = stored.checkpoint["channel_values"]

@@ -51,7 +51,7 @@ class StoredRun:
     @property
     def inside(self) -> str | None:
         """The thread of the flow that the run was nested in."""
-        from crewgraph.compiler.flow.completion import enclosing_thread
+        from crewgraph.compiler.flow.record import enclosing_thread
 
         return enclosing_thread(self.thread_id)
 
