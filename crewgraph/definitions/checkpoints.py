@@ -93,16 +93,9 @@ class CheckpointFields(NextRun, BaseModel, defer_build=True):
     _next_start: Any = PrivateAttr(default=None)
     _checkpoint_origin: tuple[str, str | None, str] | None = PrivateAttr(default=None)
 
-
-class CrewCheckpoints(CheckpointFields):
-    """Checkpoint fields and methods of crews."""
-
-    entity_type: Literal["crew"] = Field(default="crew", repr=False)
-    """The kind of entity."""
-
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings) -> Self:
-        """Restore a crew from a checkpoint; its next `kickoff` continues where the run stopped, repeating nothing.
+        """Restore a crew or an agent from a checkpoint; its next `kickoff` continues where the run stopped, repeating nothing.
 
         Classes, functions and tools are imported by name, and API keys are read from the environment. To continue with a crew
         that the program defines itself, call `crew.kickoff(from_checkpoint=config)`.
@@ -111,11 +104,18 @@ class CrewCheckpoints(CheckpointFields):
             config: `restore_from` selects the checkpoint; None selects the latest at `location`.
 
         Raises:
-            ValueError: If there is no such checkpoint, or it contains no crew.
+            ValueError: If there is no such checkpoint, or it contains no such object.
             FileNotFoundError: If its file does not exist.
-            DefinitionError: If part of the crew cannot be imported by name, such as a lambda.
+            DefinitionError: If part of it cannot be imported by name, such as a lambda.
         """
         return extension("snapshots.restore")(cls, config)
+
+
+class CrewCheckpoints(CheckpointFields):
+    """Checkpoint fields and methods of crews."""
+
+    entity_type: Literal["crew"] = Field(default="crew", repr=False)
+    """The kind of entity."""
 
 
 class AgentCheckpoints(CheckpointFields):
@@ -123,17 +123,6 @@ class AgentCheckpoints(CheckpointFields):
 
     entity_type: Literal["agent"] = Field(default="agent", repr=False)
     """The kind of entity."""
-
-    @classmethod
-    def from_checkpoint(cls, config: CheckpointSettings) -> Self:
-        """Restore an agent from a checkpoint of its own kickoff, which its next `kickoff` continues.
-
-        Raises:
-            ValueError: If there is no such checkpoint, or it contains no agent.
-            FileNotFoundError: If its file does not exist.
-            DefinitionError: If part of the agent cannot be imported by name.
-        """
-        return extension("snapshots.restore")(cls, config)
 
     @classmethod
     def fork(cls, config: CheckpointSettings, branch: str | None = None) -> Self:

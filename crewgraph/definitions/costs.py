@@ -55,17 +55,23 @@ class Costs(Sequence[Cost]):
     @property
     def by_task(self) -> dict[str, float | None]:
         """Cost in USD by task name, or description if it has none."""
-        return _sum_by((row.task, row) for row in self._rows)
+        return self._sums("task")
 
     @property
     def by_agent(self) -> dict[str, float | None]:
         """Cost in USD by agent role."""
-        return _sum_by((row.agent, row) for row in self._rows)
+        return self._sums("agent")
 
     @property
     def by_model(self) -> dict[str, float | None]:
         """Cost in USD by model name."""
-        return _sum_by((row.model, row) for row in self._rows)
+        return self._sums("model")
+
+    def _sums(self, part: str) -> dict[str, float | None]:
+        groups: dict[str, list[float | None]] = {}
+        for row in self._rows:
+            groups.setdefault(getattr(row, part), []).append(row.usd)
+        return {name: total_cost(group) for name, group in groups.items()}
 
     def __str__(self) -> str:
         return text_table(_COLUMNS, self._lines(), texts=_TEXT_COLUMNS)
@@ -106,10 +112,3 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
             return None
         total += usd
     return total
-
-
-def _sum_by(rows: Iterable[tuple[str, Cost]]) -> dict[str, float | None]:
-    groups: dict[str, list[float | None]] = {}
-    for name, row in rows:
-        groups.setdefault(name, []).append(row.usd)
-    return {name: total_cost(group) for name, group in groups.items()}

@@ -12,7 +12,7 @@ import ormsgpack
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.flow.record import is_text, to_record
-from crewgraph.definitions.flow.state import Writer, assigned, read_with_retries, state_fields, track_writes
+from crewgraph.definitions.flow.state import assigned, read_with_retries, state_fields, track_writes
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
@@ -129,7 +129,7 @@ class CommittedState:
 
     def _set_by_others(self, done: Collection[str]) -> set[object]:
         """Return the fields that only executions in flight have set."""
-        running: Mapping[str, Writer] = self._run.running
+        running: Mapping[str, Any] = self._run.running
         fields: set[object] = set()
         for name, execution in list(running.items()):
             if name not in done:

@@ -221,17 +221,11 @@ class CrewDefinition(CrewMemories, CrewCheckpoints, MemoryFields, SkillFields):
         return value
 
     @model_validator(mode="after")
-    def _sync_prompt_file(self) -> Self:
+    def _complete(self) -> Self:
+        """Check the rules for crews, and create what its fields ask for."""
         if self.texts.prompt_file is not None:
             self.prompt_file = self.texts.prompt_file
-        return self
-
-    @model_validator(mode="after")
-    def _build_knowledge(self) -> Self:
-        return self.create_crew_knowledge()
-
-    @model_validator(mode="after")
-    def _check_rules(self) -> Self:
+        self.create_crew_knowledge()
         faults = validate_crew(self)
         if faults:
             raise ValidationError.from_exception_data(
@@ -245,10 +239,6 @@ class CrewDefinition(CrewMemories, CrewCheckpoints, MemoryFields, SkillFields):
                     for fault in faults
                 ],
             )
-        return self
-
-    @model_validator(mode="after")
-    def _build_memories(self) -> Self:
         return self.create_crew_memory()
 
     _derived: DerivedCache = PrivateAttr(default_factory=DerivedCache)

@@ -48,130 +48,13 @@ from crewgraph.memory.memory import Memory
 from crewgraph.memory.records import MemoryMatch, MemoryRecord, sanitize_scope_name
 from crewgraph.text import suggestion
 
-
-class FlowDeclarations:
-    """Methods that read and write declarations."""
-
-    _declared: ClassVar["FlowDeclaration | None"] = None
-    """The declaration that the class was created from, if any."""
-
-    @classmethod
-    def from_declaration(
-        cls,
-        *,
-        contents: "FlowDeclaration | str | dict[str, Any] | None" = None,
-        path: Path | str | None = None,
-        **kwargs: object,
-    ) -> Any:
-        """Create a flow from a YAML or JSON declaration. Python names in it are imported: load only files that you trust.
-
-        Args:
-            contents: YAML or JSON text, its parsed data, or a `FlowDeclaration`.
-            path: A file to read if `contents` is None; file names in it are relative to its folder.
-            kwargs: Arguments of the flow's constructor, such as `checkpointer`.
-
-        Raises:
-            DefinitionError: Neither argument is given, the text cannot be parsed, or a name in it cannot be resolved.
-            FileNotFoundError: The file, or that of a crew, does not exist.
-            ValidationError: The declaration is invalid; lists all faults.
-            ScriptRefused: It contains a script, and `CREWGRAPH_ALLOW_FLOW_SCRIPTS` is not set.
-        """
-        return extension("declared.flow")(cls, contents, path, kwargs)
-
-    @classmethod
-    def flow_definition(cls) -> "FlowDeclaration":
-        """Return the flow as a declaration for `from_declaration`: the original one, or one derived from the class."""
-        return cls._declared if cls._declared is not None else extension("declared.written")(cls)
-
-
-class FlowMemories:
-    """Methods of flows that store and search memories, inside and outside of a run.
-
-    Storing a memory is a side effect of the method, like writing a file: it stays if the method fails later. A method that runs
-    again after a crash stores it again, which makes no second record of the same text in the same scope.
-    """
-
-    memory: Any = None
-    """The memory of the flow: a `Memory`, a scope or slice of one, or an object with `remember` and `recall`; for None, a
-    memory of its own below the scope `/flow/<its name>`."""
-
-    flow_name: Any
-
-    def remember(self, content: str | list[str], **words: Any) -> MemoryRecord | list[MemoryRecord] | None:
-        """Store one or several texts; see `Memory.remember` and `Memory.remember_many` for the arguments.
-
-        Raises:
-            StorageError: it cannot be kept.
-        """
-        memory = self._checked_memory()
-        if isinstance(content, list):
-            return memory.remember_many(content, **words)
-        return memory.remember(content, **words)
-
-    async def aremember(self, content: str | list[str], **words: object) -> MemoryRecord | list[MemoryRecord] | None:
-        """Store one or several texts, on the current event loop; see `remember`."""
-        memory = self._checked_memory()
-        if isinstance(content, list):
-            return await memory.aremember_many(content, **words)
-        return await memory.aremember(content, **words)
-
-    def recall(self, query: str, **words: object) -> list[MemoryMatch]:
-        """Return the memories that match a query, best first; see `Memory.recall` for the arguments.
-
-        Raises:
-            StorageError: it cannot be read.
-        """
-        return self._checked_memory().recall(query, **words)
-
-    async def arecall(self, query: str, **words: object) -> list[MemoryMatch]:
-        """Return the memories that match a query, on the current event loop; see `recall`."""
-        return await self._checked_memory().arecall(query, **words)
-
-    def extract_memories(self, content: str) -> list[str]:
-        """Return the statements in a text that are worth remembering; see `Memory.extract_memories`. Nothing is stored."""
-        return self._checked_memory().extract_memories(content)
-
-    async def aextract_memories(self, content: str) -> list[str]:
-        """Return the statements in a text that are worth remembering, on the current event loop; see `extract_memories`."""
-        return await self._checked_memory().aextract_memories(content)
-
-    def _checked_memory(self) -> Any:
-        """Return the memory of the flow.
-
-        Raises:
-            DefinitionError: the class has something else under the name `memory`.
-        """
-        return validate_flow_memory(self.memory, type(self).__name__)
-
-    def _init_memory(self, candidate: Any) -> None:
-        """Set the memory: the given one, that of the class, or a new one."""
-        if candidate is not None:
-            self.memory = validate_flow_memory(candidate, type(self).__name__)
-        elif self.memory is None:
-            self.memory = Memory(root_scope=f"/flow/{sanitize_scope_name(self.flow_name)}")
-
-
-def validate_flow_memory(candidate: Any, flow: str) -> Any:
-    """Return a memory unchanged if flows can use it.
-
-    Raises:
-        DefinitionError: it does not remember.
-    """
-    if all(callable(getattr(candidate, method_name, None)) for method_name in ("remember", "recall")):
-        return candidate
-    raise DefinitionError(
-        f"`memory` of flow `{flow}` is {candidate!r:.60}; pass a `Memory()`, a scope or a slice of one, or leave it out for "
-        "a memory of its own"
-    )
-
-
 State = TypeVar("State", default=Any)
 
 _SETTINGS = {"name", "max_method_calls"}
 """Attributes that the constructor sets if the state has no field of the name."""
 
 
-class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[State]):
+class FlowDefinition(FlowCheckpoints, Generic[State]):
     """The fields, the state and the methods of a flow, whose methods are decorated with `start`, `listen` and `router`.
 
     `Flow[State]` sets the pydantic model of the state; the default state is a dict.
@@ -210,11 +93,46 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     conversational: ClassVar[bool] = False
     """Whether the flow is a conversation."""
 
+    memory: Any = None
+    """The memory of the flow: a `Memory`, a scope or slice of one, or an object with `remember` and `recall`; for None, a
+    memory of its own below the scope `/flow/<its name>`."""
+
     input_provider: Any = None
     """Answers questions of `self.ask`; see `InputProvider`. None uses that of `flow_config`."""
 
     _definition: ClassVar[FlowTopology]
     _fields: ClassVar[Mapping[str, type]] = {}
+
+    _declared: ClassVar["FlowDeclaration | None"] = None
+    """The declaration that the class was created from, if any."""
+
+    @classmethod
+    def from_declaration(
+        cls,
+        *,
+        contents: "FlowDeclaration | str | dict[str, Any] | None" = None,
+        path: Path | str | None = None,
+        **kwargs: object,
+    ) -> Any:
+        """Create a flow from a YAML or JSON declaration. Python names in it are imported: load only files that you trust.
+
+        Args:
+            contents: YAML or JSON text, its parsed data, or a `FlowDeclaration`.
+            path: A file to read if `contents` is None; file names in it are relative to its folder.
+            kwargs: Arguments of the flow's constructor, such as `checkpointer`.
+
+        Raises:
+            DefinitionError: Neither argument is given, the text cannot be parsed, or a name in it cannot be resolved.
+            FileNotFoundError: The file, or that of a crew, does not exist.
+            ValidationError: The declaration is invalid; lists all faults.
+            ScriptRefused: It contains a script, and `CREWGRAPH_ALLOW_FLOW_SCRIPTS` is not set.
+        """
+        return extension("declared.flow")(cls, contents, path, kwargs)
+
+    @classmethod
+    def flow_definition(cls) -> "FlowDeclaration":
+        """Return the flow as a declaration for `from_declaration`: the original one, or one derived from the class."""
+        return cls._declared if cls._declared is not None else extension("declared.written")(cls)
 
     @classmethod
     def define(cls) -> None:
@@ -270,7 +188,10 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
         for name, value in options.items():
             if value is not None:
                 setattr(self, name, value)
-        self._init_memory(memory)
+        if memory is not None:
+            self.memory = self._checked_memory(memory)
+        elif self.memory is None:
+            self.memory = Memory(root_scope=f"/flow/{sanitize_scope_name(self.flow_name)}")
         self._init_checkpoint(checkpoint)
         self.persistence, self.tracing = validate_persistence(persistence), tracing
         self._lock, self._has_started = Lock(), False
@@ -461,6 +382,60 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
         if source is None and self.conversational:
             source = extension("conversations.state")
         return create_state(source, self.flow_name)
+
+    def remember(self, content: str | list[str], **words: Any) -> MemoryRecord | list[MemoryRecord] | None:
+        """Store one or several texts; see `Memory.remember` and `Memory.remember_many` for the arguments.
+
+        Storing a memory is a side effect of the method, like writing a file: it stays if the method fails later. A method that
+        runs again after a crash stores it again, which makes no second record of the same text in the same scope.
+
+        Raises:
+            StorageError: it cannot be kept.
+        """
+        memory = self._checked_memory(self.memory)
+        if isinstance(content, list):
+            return memory.remember_many(content, **words)
+        return memory.remember(content, **words)
+
+    async def aremember(self, content: str | list[str], **words: object) -> MemoryRecord | list[MemoryRecord] | None:
+        """Store one or several texts, on the current event loop; see `remember`."""
+        memory = self._checked_memory(self.memory)
+        if isinstance(content, list):
+            return await memory.aremember_many(content, **words)
+        return await memory.aremember(content, **words)
+
+    def recall(self, query: str, **words: object) -> list[MemoryMatch]:
+        """Return the memories that match a query, best first; see `Memory.recall` for the arguments.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
+        return self._checked_memory(self.memory).recall(query, **words)
+
+    async def arecall(self, query: str, **words: object) -> list[MemoryMatch]:
+        """Return the memories that match a query, on the current event loop; see `recall`."""
+        return await self._checked_memory(self.memory).arecall(query, **words)
+
+    def extract_memories(self, content: str) -> list[str]:
+        """Return the statements in a text that are worth remembering; see `Memory.extract_memories`. Nothing is stored."""
+        return self._checked_memory(self.memory).extract_memories(content)
+
+    async def aextract_memories(self, content: str) -> list[str]:
+        """Return the statements in a text that are worth remembering, on the current event loop; see `extract_memories`."""
+        return await self._checked_memory(self.memory).aextract_memories(content)
+
+    def _checked_memory(self, memory: Any) -> Any:
+        """Return a memory unchanged if flows can use it.
+
+        Raises:
+            DefinitionError: it does not remember; the class may have something else under the name `memory`.
+        """
+        if all(callable(getattr(memory, method_name, None)) for method_name in ("remember", "recall")):
+            return memory
+        raise DefinitionError(
+            f"`memory` of flow `{type(self).__name__}` is {memory!r:.60}; pass a `Memory()`, a scope or a slice of one, or leave "
+            "it out for a memory of its own"
+        )
 
     @property
     def _methods(self) -> Mapping[str, FlowMethod]:

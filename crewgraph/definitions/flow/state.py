@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from copy import deepcopy
 from functools import wraps
 from threading import Lock
-from typing import Any, Final, Generic, Protocol, SupportsIndex, TypeVar, cast, get_args, get_origin
+from typing import Any, Final, Generic, SupportsIndex, TypeVar, cast, get_args, get_origin
 from uuid import uuid4
 
 from pydantic import BaseModel, Field, ValidationError
@@ -20,26 +20,9 @@ from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.schema import PlainDict, is_object
 
-
-class Writer(Protocol):
-    """A running method, which may set fields of a state."""
-
-    writes: set[Any]
-    """The names of the fields it has set."""
-
-    @property
-    def state(self) -> Any:
-        """The state of the run."""
-        ...
-
-    @property
-    def flow(self) -> Any:
-        """The flow of the method."""
-        ...
-
-
-CURRENT_WRITER: ContextVar[Writer | None] = ContextVar("crewgraph_state_writer", default=None)
-"""The method that encloses the running code."""
+CURRENT_WRITER: ContextVar[Any] = ContextVar("crewgraph_state_writer", default=None)
+"""The running method that encloses the code, with the `flow`, the `state` of the run, and the `writes`: the names of the fields
+that it has set."""
 
 
 def current_flow() -> Any:
