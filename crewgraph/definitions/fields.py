@@ -33,10 +33,8 @@ from crewgraph.schema import from_json_schema, is_mapping, is_sequence, not_a_mo
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
 
-BUDGETS = ("max_tokens", "max_cost", "max_seconds")
-"""The budget fields of a crew."""
-
-_UNITS = {"max_tokens": "tokens", "max_cost": "USD", "max_seconds": "seconds"}
+BUDGETS = {"max_tokens": "tokens", "max_cost": "USD", "max_seconds": "seconds"}
+"""The budget fields of a crew, with their units."""
 
 
 def validate_budget(name: str, value: Any) -> Any:
@@ -51,7 +49,7 @@ def validate_budget(name: str, value: Any) -> Any:
     number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value <= 0:
         kind = "a whole number above 0" if whole else "a number above 0"
-        raise ValueError(f"`{name}` is {kind}, in {_UNITS[name]}, or None for no bound; not {value!r:.60}")
+        raise ValueError(f"`{name}` is {kind}, in {BUDGETS[name]}, or None for no bound; not {value!r:.60}")
     return value
 
 

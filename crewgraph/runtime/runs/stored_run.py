@@ -20,9 +20,6 @@ from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, s
 from crewgraph.schema import PlainDict, PlainMapping, is_object
 from crewgraph.text import storable_id
 
-_OTHER_CHANNELS = (INPUTS, PLANNING)
-"""Channels of a crew's graph that do not belong to tasks."""
-
 
 @dataclass(frozen=True)
 class StoredRun:
@@ -168,7 +165,7 @@ class StoredCrewRun(StoredRun):
 
 
 def _is_output(name: str, value: object) -> bool:
-    return name not in _OTHER_CHANNELS and isinstance(value, dict) and "raw" in value and "agent" in value
+    return name not in (INPUTS, PLANNING) and isinstance(value, dict) and "raw" in value and "agent" in value
 
 
 def _task_number(output: PlainDict) -> int:
