@@ -54,6 +54,29 @@ def test_a_crew_is_an_object_a_function_or_a_crew_base(module: str, name: str):
     assert load_crew_target(f"{module}:{name}").name == "found"
 
 
+def test_what_a_block_of_a_program_defines_is_found_without_the_runs_in_it(project: Path):
+    program = _PROGRAM + """
+from contextlib import nullcontext
+
+with nullcontext([]) as tools:
+    within = crew()
+    within.name = str(within.kickoff())
+try:
+    tried = crew()
+    answer = tried.kickoff()
+    print(answer.raw)
+except ValueError:
+    tried = None
+if (ran := made.kickoff()).raw:
+    chosen = crew()
+"""
+    (project / "teams_of_test.py").write_text(program)
+    for name in ("within", "tried"):
+        assert load_target(f"teams_of_test.py:{name}", is_run=False).name == "found"
+    with pytest.raises(RunError, match="has no attribute `chosen` without what it runs"):
+        load_target("teams_of_test.py:chosen", is_run=False)
+
+
 def test_a_flow_is_found_by_its_class():
     assert type(load_target("teams_of_test:Trip")).__name__ == "Trip"
 
