@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import ConfigDict, Field
 
@@ -92,18 +92,18 @@ class Crew(QueueMethods, CrewDefinition):
     """The planner's tasks."""
 
     @overridable
-    @traced_to_the_caller
+    @from_program
     def kickoff(
         self,
         inputs: Inputs | None = None,
-        input_files: Mapping[str, object] | None = None,
+        input_files: Mapping[str, Any] | None = None,
         from_checkpoint: CheckpointSettings | None = None,
         *,
         thread_id: str | None = None,
         checkpointer: Checkpointer = None,
         granularity: str = "task",
         config: "RunnableConfig | None" = None,
-    ) -> CrewOutput:
+    ) -> "Program[CrewOutput]":
         """Run the tasks. Works in scripts, threads and inside a running event loop (a notebook cell).
 
         With `stream=True` on the crew, returns a `CrewStreamingOutput`; iterating over it runs the crew.
@@ -133,41 +133,23 @@ class Crew(QueueMethods, CrewDefinition):
             apply_from_checkpoint(self, from_checkpoint)
         inputs, options = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
         if self.streaming:
+            from crewgraph.core.operations import Do
             from crewgraph.definitions.chunks import CrewStreamingOutput
             from crewgraph.runtime.streaming.crew import watched_crew
 
-            return cast(CrewOutput, watched_crew(self, inputs, options).chunks(CrewStreamingOutput))
+            run = watched_crew(self, inputs, options)
+
+            async def achunks() -> CrewStreamingOutput:
+                return run.achunks(CrewStreamingOutput)
+
+            return (yield Do(partial(run.chunks, CrewStreamingOutput), achunks))
         from crewgraph.runtime.crew.kickoff import kickoff_program
-        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.execution import interruptibly
 
-        return run_interruptibly(kickoff_program(self, inputs, options))
+        return (yield from interruptibly(kickoff_program(self, inputs, options)))
 
-    @overridable
-    @traced_to_the_caller
-    async def akickoff(
-        self,
-        inputs: Inputs | None = None,
-        input_files: Mapping[str, Any] | None = None,
-        from_checkpoint: CheckpointSettings | None = None,
-        *,
-        thread_id: str | None = None,
-        checkpointer: Checkpointer = None,
-        granularity: str = "task",
-        config: "RunnableConfig | None" = None,
-    ) -> CrewOutput:
-        """Run the tasks on the current event loop; see `kickoff`."""
-        if from_checkpoint is not None:
-            apply_from_checkpoint(self, from_checkpoint)
-        inputs, options = _run_of(inputs, input_files, thread_id, checkpointer, granularity, config)
-        if self.streaming:
-            from crewgraph.definitions.chunks import CrewStreamingOutput
-            from crewgraph.runtime.streaming.crew import watched_crew
-
-            return cast(CrewOutput, watched_crew(self, inputs, options).achunks(CrewStreamingOutput))
-        from crewgraph.runtime.crew.kickoff import kickoff_program
-        from crewgraph.runtime.execution import arun_interruptibly
-
-        return await arun_interruptibly(kickoff_program(self, inputs, options))
+    akickoff = overridable(async_of(kickoff))
+    """Async `kickoff`."""
 
     @overridable
     @traced_to_the_caller

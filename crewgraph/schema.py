@@ -65,6 +65,11 @@ def is_list(value: object) -> TypeIs[list[Any]]:
     return isinstance(value, list)
 
 
+def is_sequence(value: object) -> TypeIs[list[Any] | tuple[Any, ...]]:
+    """Return whether a value is a list or a tuple."""
+    return isinstance(value, (list, tuple))
+
+
 _M = TypeVar("_M", bound=BaseModel)
 _Schemas = Mapping[str, JsonSchema]
 _SCHEMA_ERRORS = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)

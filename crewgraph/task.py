@@ -6,10 +6,15 @@ from typing import Any
 
 from crewgraph.agent import AgentField, BaseAgent
 from crewgraph.core.loops.bridge import start_in_thread
-from crewgraph.definitions.task.delegated import DelegatedTaskDefinition
 from crewgraph.definitions.task.guardrail import LLMGuardrailDefinition
 from crewgraph.definitions.task.output import TaskOutput
-from crewgraph.definitions.task.task import NOT_SPECIFIED, ConditionalTaskDefinition, NotSpecified, TaskDefinition
+from crewgraph.definitions.task.task import (
+    NOT_SPECIFIED,
+    ConditionalTaskDefinition,
+    DelegatedTaskDefinition,
+    NotSpecified,
+    TaskDefinition,
+)
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.guardrails import LLMGuardrail
 from crewgraph.overrides import overridable

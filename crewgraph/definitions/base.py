@@ -29,7 +29,7 @@ from crewgraph.annotations import annotations_of
 from crewgraph.deprecations import UnknownKeyword, user_stacklevel
 from crewgraph.hooks.registry import copy_hooks
 from crewgraph.redaction import RedactedModel
-from crewgraph.schema import Metadata, PlainDict, fault_text
+from crewgraph.schema import Metadata, fault_text, is_object
 from crewgraph.text import suggestion
 from crewgraph.tools.failure import ToolFailurePolicy
 
@@ -135,10 +135,9 @@ class Fingerprint(BaseModel):
     @field_validator("metadata", mode="before")
     @classmethod
     def _check_metadata(cls, value: Any) -> object:
-        metadata = cast("dict[object, object]", value) if isinstance(value, dict) else {}
-        if (problem := _problem_of_metadata(metadata)) is not None:
+        if is_object(value) and (problem := _problem_of_metadata(value)) is not None:
             raise ValueError(f"the metadata of a fingerprint cannot be used: {problem}")
-        return cast("object", value)
+        return value
 
     @property
     def uuid_str(self) -> str:
@@ -206,7 +205,7 @@ _MAX_METADATA_LENGTH = 10_000
 """Maximum number of characters of a fingerprint's metadata, as CrewAI counts them: those of the dict as Python shows it."""
 
 
-def _problem_of_metadata(metadata: dict[object, object]) -> str | None:
+def _problem_of_metadata(metadata: Mapping[Any, object]) -> str | None:
     for key, value in metadata.items():
         if not isinstance(key, str):
             return f"the key {key!r} is not a string."
@@ -385,15 +384,12 @@ class Definition(RedactedModel):
     @model_validator(mode="before")
     @classmethod
     def _merge_config(cls, values: object) -> object:
-        if not isinstance(values, dict):
+        if not is_object(values):
             return values
-        fields = cast(PlainDict, values)
-        config: object = fields.get("config")
-        if isinstance(config, dict):
-            defaults = cls._config_values(cast(PlainDict, config))
-            fields = {**fields, **{k: v for k, v in defaults.items() if fields.get(k) is None}}
-        cls._warn_unknown(fields)
-        return fields
+        if is_object(config := values.get("config")):
+            values = {**values, **{k: v for k, v in config.items() if values.get(k) is None}}
+        cls._warn_unknown(values)
+        return values
 
     @model_validator(mode="wrap")
     @classmethod
@@ -401,16 +397,9 @@ class Definition(RedactedModel):
         try:
             return handler(values)
         except ValidationError as error:
-            fields = cast(PlainDict, values) if isinstance(values, dict) else {}
-            config: object = fields.get("config")
-            if isinstance(config, ConfigSection):
-                raise config.locate_errors(error, fields) from None
+            if is_object(values) and isinstance(config := values.get("config"), ConfigSection):
+                raise config.locate_errors(error, values) from None
             raise
-
-    @classmethod
-    def _config_values(cls, config: dict[str, object]) -> dict[str, object]:
-        """Return the values of `config` that may be fields."""
-        return {name: value for name, value in config.items() if name != "config"}
 
     @classmethod
     def _warn_unknown(cls, fields: dict[str, object]) -> None:
@@ -447,31 +436,6 @@ def run_fields(kind: type[Definition]) -> frozenset[str]:
 
 
 _MAX_ENTRIES = 8
-
-
-class NextRun:
-    """Mixin of crews, flows and agents whose next run can start from a snapshot."""
-
-    _next_start: Any
-    _checkpoint_origin: tuple[str, str | None, str] | None
-
-    @property
-    def checkpoint_origin(self) -> tuple[str, str | None, str] | None:
-        """The branch of the checkpoints, the checkpoint that the next one follows, and the last completed task (or "")."""
-        return self._checkpoint_origin
-
-    def start_next_with(self, start: Any, origin: tuple[str, str | None, str] | None = None) -> None:
-        """Set the starting point of the next run, whose form `contrib.snapshots` defines, and the origin of its checkpoints."""
-        self._next_start, self._checkpoint_origin = start, origin
-
-    def take_start(self) -> Any:
-        """Return and clear the starting point of the next run; None for a regular start, whose checkpoints have no origin."""
-        start = self._next_start
-        if start is not None:
-            self._next_start = None
-        elif self._checkpoint_origin is not None:
-            self._checkpoint_origin = None
-        return start
 
 
 class DerivedCache:

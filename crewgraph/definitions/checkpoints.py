@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import MethodType
-from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
+from typing import Annotated, Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Self, TypeVar, overload
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny
 
-from crewgraph.definitions.base import NextRun
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.redaction import RedactedModel
@@ -52,6 +51,31 @@ def validate_checkpoint(value: Any) -> Any:
     return value
 
 
+class NextRun:
+    """Mixin of crews, flows and agents whose next run can start from a snapshot."""
+
+    _next_start: Any
+    _checkpoint_origin: tuple[str, str | None, str] | None
+
+    @property
+    def checkpoint_origin(self) -> tuple[str, str | None, str] | None:
+        """The branch of the checkpoints, the checkpoint that the next one follows, and the last completed task (or "")."""
+        return self._checkpoint_origin
+
+    def start_next_with(self, start: Any, origin: tuple[str, str | None, str] | None = None) -> None:
+        """Set the starting point of the next run, whose form `contrib.snapshots` defines, and the origin of its checkpoints."""
+        self._next_start, self._checkpoint_origin = start, origin
+
+    def take_start(self) -> Any:
+        """Return and clear the starting point of the next run; None for a regular start, whose checkpoints have no origin."""
+        start = self._next_start
+        if start is not None:
+            self._next_start = None
+        elif self._checkpoint_origin is not None:
+            self._checkpoint_origin = None
+        return start
+
+
 class CheckpointFields(NextRun, BaseModel, defer_build=True):
     """Checkpoint fields of crews and agents."""
 
@@ -69,16 +93,9 @@ class CheckpointFields(NextRun, BaseModel, defer_build=True):
     _next_start: Any = PrivateAttr(default=None)
     _checkpoint_origin: tuple[str, str | None, str] | None = PrivateAttr(default=None)
 
-
-class CrewCheckpoints(CheckpointFields):
-    """Checkpoint fields and methods of crews."""
-
-    entity_type: Literal["crew"] = Field(default="crew", repr=False)
-    """The kind of entity."""
-
     @classmethod
     def from_checkpoint(cls, config: CheckpointSettings) -> Self:
-        """Restore a crew from a checkpoint; its next `kickoff` continues where the run stopped, repeating nothing.
+        """Restore a crew or an agent from a checkpoint; its next `kickoff` continues where the run stopped, repeating nothing.
 
         Classes, functions and tools are imported by name, and API keys are read from the environment. To continue with a crew
         that the program defines itself, call `crew.kickoff(from_checkpoint=config)`.
@@ -87,11 +104,18 @@ class CrewCheckpoints(CheckpointFields):
             config: `restore_from` selects the checkpoint; None selects the latest at `location`.
 
         Raises:
-            ValueError: If there is no such checkpoint, or it contains no crew.
+            ValueError: If there is no such checkpoint, or it contains no such object.
             FileNotFoundError: If its file does not exist.
-            DefinitionError: If part of the crew cannot be imported by name, such as a lambda.
+            DefinitionError: If part of it cannot be imported by name, such as a lambda.
         """
         return extension("snapshots.restore")(cls, config)
+
+
+class CrewCheckpoints(CheckpointFields):
+    """Checkpoint fields and methods of crews."""
+
+    entity_type: Literal["crew"] = Field(default="crew", repr=False)
+    """The kind of entity."""
 
 
 class AgentCheckpoints(CheckpointFields):
@@ -101,20 +125,44 @@ class AgentCheckpoints(CheckpointFields):
     """The kind of entity."""
 
     @classmethod
-    def from_checkpoint(cls, config: CheckpointSettings) -> Self:
-        """Restore an agent from a checkpoint of its own kickoff, which its next `kickoff` continues.
-
-        Raises:
-            ValueError: If there is no such checkpoint, or it contains no agent.
-            FileNotFoundError: If its file does not exist.
-            DefinitionError: If part of the agent cannot be imported by name.
-        """
-        return extension("snapshots.restore")(cls, config)
-
-    @classmethod
     def fork(cls, config: CheckpointSettings, branch: str | None = None) -> Self:
         """Restore an agent from a checkpoint for a new `kickoff` on a new branch; see `from_checkpoint`."""
         return extension("snapshots.restore")(cls, config, branch or "")
+
+
+class FlowCheckpoints(NextRun):
+    """The part of a flow that lets another process continue its runs."""
+
+    entity_type: ClassVar[str] = "flow"
+    """The kind of entity."""
+
+    checkpoint: CheckpointSettings | bool | None = None
+    """Whether runs write checkpoints from which another process can continue: True for `./.checkpoints`, or a
+    `CheckpointConfig`."""
+
+    execution_context: Any = None
+    """Has no effect: a run executes where it is kicked off."""
+
+    _next_start: object = None
+    _checkpoint_origin: tuple[str, str | None, str] | None = None
+
+    def _init_checkpoint(self, checkpoint: CheckpointSettings | bool | None) -> None:
+        if checkpoint is not None:
+            self.checkpoint = validate_checkpoint(checkpoint)
+
+    @classmethod
+    def from_checkpoint(cls, config: CheckpointSettings, *, definition: Any = None) -> Self:
+        """Return a flow whose next `kickoff` continues a stopped run; no work is repeated.
+
+        Args:
+            config: `restore_from` selects the checkpoint; None selects the latest in `location`.
+            definition: ignored: a flow's definition is its class.
+
+        Raises:
+            ValueError: there is no such checkpoint, or it is not of a flow.
+            FileNotFoundError: the file does not exist.
+        """
+        return extension("snapshots.restore")(cls, config)
 
 
 def apply_from_checkpoint(entity: Any, config: CheckpointSettings) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from crewgraph.definitions.html import html_table, text_table
-from crewgraph.definitions.step_table import one_line
+from crewgraph.definitions.html import html_table, one_line, text_table
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics
 
@@ -51,22 +50,28 @@ class Costs(Sequence[Cost]):
     @property
     def usd(self) -> float | None:
         """Total cost in USD; None if any part is unknown."""
-        return _sum(self._rows)
+        return total_cost(row.usd for row in self._rows)
 
     @property
     def by_task(self) -> dict[str, float | None]:
         """Cost in USD by task name, or description if it has none."""
-        return _sum_by((row.task, row) for row in self._rows)
+        return self._sums("task")
 
     @property
     def by_agent(self) -> dict[str, float | None]:
         """Cost in USD by agent role."""
-        return _sum_by((row.agent, row) for row in self._rows)
+        return self._sums("agent")
 
     @property
     def by_model(self) -> dict[str, float | None]:
         """Cost in USD by model name."""
-        return _sum_by((row.model, row) for row in self._rows)
+        return self._sums("model")
+
+    def _sums(self, part: str) -> dict[str, float | None]:
+        groups: dict[str, list[float | None]] = {}
+        for row in self._rows:
+            groups.setdefault(getattr(row, part), []).append(row.usd)
+        return {name: total_cost(group) for name, group in groups.items()}
 
     def __str__(self) -> str:
         return text_table(_COLUMNS, self._lines(), texts=_TEXT_COLUMNS)
@@ -99,17 +104,11 @@ def _number_cells(usage: UsageMetrics, usd: float | None) -> tuple[str, ...]:
     )
 
 
-def _sum(rows: Iterable[Cost]) -> float | None:
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of costs; None if any of them is unknown."""
     total = 0.0
-    for row in rows:
-        if row.usd is None:
+    for usd in costs:
+        if usd is None:
             return None
-        total += row.usd
+        total += usd
     return total
-
-
-def _sum_by(rows: Iterable[tuple[str, Cost]]) -> dict[str, float | None]:
-    groups: dict[str, list[Cost]] = {}
-    for name, row in rows:
-        groups.setdefault(name, []).append(row)
-    return {name: _sum(group) for name, group in groups.items()}

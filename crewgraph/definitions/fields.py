@@ -6,7 +6,7 @@ files) load nothing until they are used.
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Self, cast
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -29,14 +29,12 @@ from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.llm.resolve import check_model, default_model_name, llm_from_name
-from crewgraph.schema import from_json_schema, is_mapping, not_a_model
+from crewgraph.schema import from_json_schema, is_mapping, is_sequence, not_a_model
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
 
-BUDGETS = ("max_tokens", "max_cost", "max_seconds")
-"""The budget fields of a crew."""
-
-_UNITS = {"max_tokens": "tokens", "max_cost": "USD", "max_seconds": "seconds"}
+BUDGETS = {"max_tokens": "tokens", "max_cost": "USD", "max_seconds": "seconds"}
+"""The budget fields of a crew, with their units."""
 
 
 def validate_budget(name: str, value: Any) -> Any:
@@ -51,7 +49,7 @@ def validate_budget(name: str, value: Any) -> Any:
     number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value <= 0:
         kind = "a whole number above 0" if whole else "a number above 0"
-        raise ValueError(f"`{name}` is {kind}, in {_UNITS[name]}, or None for no bound; not {value!r:.60}")
+        raise ValueError(f"`{name}` is {kind}, in {BUDGETS[name]}, or None for no bound; not {value!r:.60}")
     return value
 
 
@@ -99,13 +97,9 @@ CacheHandlerField = Annotated[Any, AfterValidator(validate_cache_handler)]
 """A `CacheHandler`, an object with its methods, or None."""
 
 
-def _validate_callback(callback: object) -> object:
-    if callback is not None and not callable(callback):
-        raise ValueError(f"a callback is a function of one argument, not {callback!r:.60}")
-    return callback
-
-
-CallbackField = Annotated[Any, AfterValidator(_validate_callback)]
+CallbackField = Annotated[
+    Any, AfterValidator(_with_methods("__call__", expected="a callback is a function of one argument"))
+]
 """A function, sync or async, or None."""
 
 
@@ -212,9 +206,9 @@ MiddlewareField = Annotated[list[Any], AfterValidator(_check_middleware)]
 
 def _instantiate_tool_classes(tools: Any) -> object:
     """Instantiate tool classes that need no arguments. What is no list is left as it is and rejected later."""
-    if not isinstance(tools, (list, tuple)):
+    if not is_sequence(tools):
         return tools
-    return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in cast("list[Any]", tools)]
+    return [_instantiate_tool(tool) if isinstance(tool, type) else tool for tool in tools]
 
 
 def _instantiate_tool(kind: type[Any]) -> object:
@@ -333,7 +327,7 @@ def _parse_sources(sources: Any) -> list[object] | None:
         return sources
     from crewgraph.knowledge.source.kinds import as_sources
 
-    return as_sources(cast(list[Any], sources) if isinstance(sources, (list, tuple)) else [sources])
+    return as_sources(sources if is_sequence(sources) else [sources])
 
 
 _validate_knowledge = _with_methods(

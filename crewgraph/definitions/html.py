@@ -3,8 +3,12 @@
 In HTML everything is escaped, and nothing is loaded from elsewhere.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from html import escape
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from crewgraph.text import format_duration, printable_line
 
 _CELL = "padding:2px 10px;vertical-align:top"
 _TEXT_CELL = f"{_CELL};text-align:left;max-width:24em;overflow-wrap:break-word;unicode-bidi:plaintext"
@@ -62,3 +66,48 @@ def text_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, texts: 
         return "  ".join(padded).rstrip()
 
     return "\n".join(line(cells) for cells in table)
+
+
+class _Step(Protocol):
+    @property
+    def created_at(self) -> datetime: ...
+
+
+S = TypeVar("S", bound=_Step)
+
+
+class StepTable(list[S]):
+    """The steps of a stored run, oldest first; `print` and notebooks show them as a table."""
+
+    _columns: ClassVar[Sequence[str]] = ()
+    """The titles of the columns."""
+
+    _numbers: ClassVar[int] = 2
+    """How many columns from the right hold numbers."""
+
+    def _rows(self) -> Iterator[Sequence[str]]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return text_table(self._columns, self._rows(), texts=len(self._columns) - self._numbers)
+
+    def to_html(self) -> str:
+        """Return the table as HTML."""
+        return html_table(self._columns, self._rows(), texts=len(self._columns) - self._numbers)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text("[...]" if cycle else str(self))
+
+
+def format_seconds_between(start: datetime | None, end: datetime) -> str:
+    """Format the time between two steps for people; empty if there is none before."""
+    return "" if start is None else format_duration(max(end - start, timedelta()))
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """Return a text as a cell of a table: on one line, at most `limit` characters."""
+    line = printable_line(" ".join(text.split()))
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import is_, itemgetter
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.definitions.base import Definition, run_fields
+from crewgraph.schema import is_object
 
 
 class Revision:
@@ -58,6 +59,6 @@ def _fields(definition: Definition) -> _Fields:
 
 
 def _items(container: Any) -> _Values:
-    if isinstance(container, dict):
-        return *cast("dict[Any, Any]", container), *cast("dict[Any, Any]", container).values()
+    if is_object(container):
+        return *container, *container.values()
     return tuple(container)

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from crewgraph.errors import RunError
+from crewgraph.schema import is_object
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -45,13 +46,12 @@ def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | N
     Raises:
         RunError: Both are given, and differ.
     """
-    given = cast("object", config or {})
-    values: object = cast("dict[str, object]", given).get("configurable") or {} if isinstance(given, dict) else None
-    if not isinstance(values, dict):
+    given: object = config or {}
+    configurable = given.get("configurable") or {} if is_object(given) else None
+    if not is_object(configurable):
         raise TypeError(
             f"`config` is {given!r:.80}; pass LangChain's config, a dict: {{'configurable': {{'user_id': '42'}}}}"
         )
-    configurable = cast("dict[str, object]", values)
     configured = configurable.get("thread_id")
     if configured is None:
         return thread_id

@@ -9,7 +9,6 @@ from crewgraph.extensions import extension
 from crewgraph.schema import Metadata
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.flow.definition import FlowTopology
     from crewgraph.flow import ConversationConfig
 
 
@@ -46,23 +45,12 @@ class FlowConversation:
     intent_llm_given: Any = None
     """The model that classifies intents, as passed to the last turn."""
 
-    if TYPE_CHECKING:
-        conversational: ClassVar[bool]
-        _definition: ClassVar[FlowTopology]
-        state: Any
-        kickoff: Callable[..., Any]
-        kickoff_async: Callable[..., Any]
-        stream_events: Callable[..., Any]
-        astream_events: Callable[..., Any]
-
-        @classmethod
-        def define(cls) -> None: ...
-
     @classmethod
     def become_conversational(cls, config: "ConversationConfig") -> None:
         """Make a class conversational."""
-        cls.conversational, cls.conversational_config = True, config
-        cls.define()
+        flow: Any = cls
+        flow.conversational, flow.conversational_config = True, config
+        flow.define()
 
     @property
     def conversation_messages(self) -> list[dict[str, Any]]:
@@ -135,7 +123,8 @@ class FlowConversation:
     @conversational_only
     def conversation_start(self) -> str | None:
         """Called at the start of each turn, for preparations; returns the user's text."""
-        return _conversations().state_field(self.state, "current_user_message")
+        flow: Any = self
+        return _conversations().state_field(flow.state, "current_user_message")
 
     @conversational_only
     @start()
@@ -192,7 +181,8 @@ class FlowConversation:
             DefinitionError: the flow is not conversational, or there are intents but no model (also ValueError).
             RunError: the conversation waits for a person's answer.
         """
-        return self.kickoff(
+        flow: Any = self
+        return flow.kickoff(
             **_conversations().turn_arguments(
                 self, "handle_turn", message, session_id, intents, intent_llm, kickoff_kwargs
             )
@@ -211,7 +201,8 @@ class FlowConversation:
         kickoff_arguments = _conversations().turn_arguments(
             self, "ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs
         )
-        return await self.kickoff_async(**kickoff_arguments)
+        flow: Any = self
+        return await flow.kickoff_async(**kickoff_arguments)
 
     def stream_turn(
         self,
@@ -223,7 +214,8 @@ class FlowConversation:
         **kickoff_kwargs: object,
     ) -> Any:
         """Answer a user message and yield every event as a frame; see `stream_events`."""
-        return self.stream_events(
+        flow: Any = self
+        return flow.stream_events(
             **_conversations().turn_arguments(
                 self, "stream_turn", message, session_id, intents, intent_llm, kickoff_kwargs
             )
@@ -239,7 +231,8 @@ class FlowConversation:
         **kickoff_kwargs: object,
     ) -> Any:
         """Answer a user message on the current event loop and yield every event as a frame; see `stream_events`."""
-        return self.astream_events(
+        flow: Any = self
+        return flow.astream_events(
             **_conversations().turn_arguments(
                 self, "astream_turn", message, session_id, intents, intent_llm, kickoff_kwargs
             )

@@ -205,21 +205,8 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
 
         return await arun_interruptibly(run_of(self, merged, None, config))
 
-    @traced_to_the_caller
-    async def akickoff(
-        self,
-        inputs: Inputs | None = None,
-        input_files: Mapping[str, object] | None = None,
-        from_checkpoint: CheckpointSettings | None = None,
-        restore_from_state_id: str | None = None,
-        *,
-        config: "RunnableConfig | None" = None,
-        **more: object,
-    ) -> Any:
-        """Run the flow on the current event loop; see `kickoff`."""
-        return await self.kickoff_async(
-            inputs, input_files, from_checkpoint, restore_from_state_id, config=config, **more
-        )
+    akickoff = other_form(kickoff_async, "akickoff")
+    """The same as `kickoff_async`."""
 
     def stream(
         self,

@@ -66,8 +66,9 @@ def display_flow(flow: FlowOrClass) -> str:
 
 def _flow_picture(flow: FlowOrClass) -> Picture:
     flow_class = flow if isinstance(flow, type) else type(flow)
+    form_of(flow)  # which checks it
     return build_picture(
-        form_of(flow).plan, flow.name or flow_class.__name__, inspect.cleandoc(vars(flow_class).get("__doc__") or "")
+        flow.topology(), flow.name or flow_class.__name__, inspect.cleandoc(vars(flow_class).get("__doc__") or "")
     )
 
 

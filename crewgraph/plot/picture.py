@@ -8,7 +8,7 @@ from typing import Any
 
 from crewgraph.annotations import signature_text
 from crewgraph.compiler.flow.graph import edges_of
-from crewgraph.compiler.flow.plan import TriggerPlan
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowMethod, events_of
 
 KICKOFF_METHODS = frozenset(
@@ -119,7 +119,7 @@ class Picture:
     """What is drawn: "flow" or "crew"."""
 
 
-def build_picture(plan: TriggerPlan, name: str, text: str) -> Picture:
+def build_picture(plan: FlowTopology, name: str, text: str) -> Picture:
     """Build the picture of a flow.
 
     Args:
@@ -131,7 +131,7 @@ def build_picture(plan: TriggerPlan, name: str, text: str) -> Picture:
     return Picture(name, text, methods, tuple(_trigger_edges(plan)))
 
 
-def _trigger_edges(plan: TriggerPlan) -> Iterator[Edge]:
+def _trigger_edges(plan: FlowTopology) -> Iterator[Edge]:
     """Yield the edges; labels between the same methods with the same style share one edge."""
     labels: dict[tuple[str, str, bool, bool], list[str]] = {}
     joined = {
@@ -154,7 +154,7 @@ def _joined_events(condition: Condition | None) -> set[str]:
     return {event for part in condition.conditions for event in _joined_events(part)}
 
 
-def _drawn_method(plan: TriggerPlan, method: FlowMethod) -> Node:
+def _drawn_method(plan: FlowTopology, method: FlowMethod) -> Node:
     return Node(
         name=method.name,
         kind="router" if method.is_router else "start" if method.is_start else "listener",

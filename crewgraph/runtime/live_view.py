@@ -12,9 +12,8 @@ from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import PendingCrew
-from crewgraph.definitions.html import html_section, html_table, text_table
+from crewgraph.definitions.html import format_seconds_between, html_section, html_table, one_line, text_table
 from crewgraph.definitions.run_options import Inputs
-from crewgraph.definitions.step_table import format_seconds_between, one_line
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.events.base import BaseEvent

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crewgraph.compiler.flow.algebra import Execution, Progress, initial_progress, labels_of, next_progress
-from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition
 
@@ -33,12 +32,12 @@ def naively_in_flight(naive: Naive) -> list[tuple[str, Any]]:
     return sorted((f"{one.method}#{one.round}", repr(plainly(one.given))) for one in naive.inflight)
 
 
-def after(plan: TriggerPlan, progress: Progress, done: str, value: Any, result: Any) -> Progress:
+def after(plan: FlowTopology, progress: Progress, done: str, value: Any, result: Any) -> Progress:
     method = progress["inflight"][done]["method"]
     return next_progress(plan, progress, done, labels_of(plan, method, value), result)
 
 
-def completed(plan: TriggerPlan, naive: Naive, progress: Progress, data: st.DataObject) -> Progress:
+def completed(plan: FlowTopology, naive: Naive, progress: Progress, data: st.DataObject) -> Progress:
     done = data.draw(st.sampled_from(sorted(progress["inflight"])))
     method = progress["inflight"][done]["method"]
     value = data.draw(values(plan.methods[method].is_router))
@@ -50,7 +49,7 @@ def completed(plan: TriggerPlan, naive: Naive, progress: Progress, data: st.Data
 @settings(max_examples=of(100, 1000), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_what_runs_next_is_what_the_rules_say(definition: FlowTopology, data: st.DataObject):
-    plan = TriggerPlan(definition)
+    plan = definition
     naive = Naive(definition)
     progress = initial_progress(plan, plan.starts, "run")
     for _ in range(25):
@@ -65,7 +64,7 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowTopology, data: st
 def test_progress_is_json_that_is_not_changed_and_a_run_continues_from_it_as_from_the_progress_itself(
     definition: FlowTopology, data: st.DataObject
 ):
-    plan = TriggerPlan(definition)
+    plan = definition
     progress = initial_progress(plan, plan.starts, "run")
     reread: Progress = json.loads(json.dumps(progress))
     for _ in range(25):
@@ -112,7 +111,7 @@ def chain(length: int, by_label: bool) -> FlowTopology:
 @pytest.mark.parametrize("by_label", [False, True])
 def test_progress_does_not_grow_along_a_chain(by_label: bool):
     definition = chain(300, by_label)
-    plan = TriggerPlan(definition)
+    plan = definition
     progress = initial_progress(plan, plan.starts, "run")
     sizes: list[int] = []
     while progress["inflight"]:
@@ -129,7 +128,7 @@ def test_progress_does_not_grow_along_a_loop():
         FlowMethod(name="again", func=computed, condition="more", is_start=True),
         FlowMethod(name="route", func=computed, trigger="again", is_router=True, labels=("more",)),
     ]
-    plan = TriggerPlan(FlowTopology(name="Loop", methods={one.name: one for one in methods}))
+    plan = FlowTopology(name="Loop", methods={one.name: one for one in methods})
     progress = initial_progress(plan, plan.starts, "run")
     sizes: list[int] = []
     for _ in range(2_000):
@@ -145,7 +144,7 @@ def test_two_methods_that_say_the_same_label_make_its_listener_run_twice_at_once
         FlowMethod(name="b", func=saying("x"), is_start=True),
         FlowMethod(name="h", func=by_name, trigger="x"),
     ]
-    plan = TriggerPlan(FlowTopology(name="Twice", methods={one.name: one for one in methods}))
+    plan = FlowTopology(name="Twice", methods={one.name: one for one in methods})
     progress = initial_progress(plan, plan.starts, "run")
     for done in ("a#1", "b#1"):
         progress = after(plan, progress, done, "x", "x")
@@ -160,7 +159,7 @@ def test_routers_of_one_event_are_one_signal_and_those_of_two_are_two(second: st
         FlowMethod(name="second", func=computed, is_start=second is None, trigger=second, is_router=True),
         FlowMethod(name="hearing", func=computed, trigger=OrCondition(("x", "y"))),
     ]
-    plan = TriggerPlan(FlowTopology(name="Waves", methods={one.name: one for one in methods}))
+    plan = FlowTopology(name="Waves", methods={one.name: one for one in methods})
     progress = after(plan, initial_progress(plan, plan.starts, "run"), "first#1", "x", "x")
     progress = after(plan, progress, "second#1", "y", "y")
     ran: list[str] = []

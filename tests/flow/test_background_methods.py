@@ -11,7 +11,6 @@ from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.scheduler import MethodEnd, wait_for_first
 from crewgraph.core.operations import drive
 from crewgraph.flow import Flow, start
-from crewgraph.runtime.flow.kickoff import form_of
 
 
 class Two(Flow[dict[str, Any]]):
@@ -37,8 +36,8 @@ class Ending(Future[Any]):
 @pytest.mark.parametrize("asks", [False, True])
 def test_a_method_that_ends_while_it_is_looked_at_has_not_failed(asks: bool):
     flow = Two()
-    plan = form_of(flow).plan
-    run = FlowRun(flow, plan, flow.state, {}, stored=False)
+    plan = flow.topology()
+    run = FlowRun(flow, flow.state, {}, stored=False)
     ending, question = Ending(), Parked({"id": "a#1:ask0"}, returned=False)
     run.works = {"a#1": ending, "b#1": Future()}
     if asks:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
-from crewgraph.compiler.flow.graph import FlowForm
+from crewgraph.compiler.flow.graph import flow_form
 from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.definitions.base import DerivedCache
 from crewgraph.definitions.flow.definition import FlowTopology
@@ -104,7 +104,7 @@ def made(definition: FlowTopology, table: Table, pauses: dict[str, int]) -> type
 
     methods = {name: replace(one, func=method(name)) for name, one in definition.methods.items()}
     drawn = replace(definition, methods=methods, name="Drawn", derived=DerivedCache())
-    drawn.derived.put(FlowForm, FlowForm.of(drawn))  # what is drawn has faults, mostly: listeners that can never run
+    drawn.derived.put(flow_form, flow_form(drawn))  # what is drawn has faults, mostly: listeners that can never run
     Drawn._definition = drawn  # pyright: ignore[reportPrivateUsage]
     return Drawn
 

@@ -8,14 +8,13 @@ import pytest
 from crewgraph.flow import Flow, listen, start
 from crewgraph.plot.layout import Box, Layout, assign_layers, compute_layout, spread_apart
 from crewgraph.plot.picture import Picture, build_picture
-from crewgraph.runtime.flow.kickoff import form_of
 from plot.flows import LoopFlow, MyFlow, crowd
 
 FLOWS = [MyFlow, LoopFlow, *(crowd(100, seed) for seed in range(6)), crowd(5), crowd(300)]
 
 
 def picture(flow: type[Flow[Any]]) -> Picture:
-    return build_picture(form_of(flow).plan, flow.__name__, "")
+    return build_picture(flow.topology(), flow.__name__, "")
 
 
 def drawn(flow: type[Flow[Any]]) -> tuple[Picture, Layout]:

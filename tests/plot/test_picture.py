@@ -6,11 +6,10 @@ from typing import Any
 
 from crewgraph.flow import Flow, and_, listen, or_, router, start
 from crewgraph.plot.picture import Node, build_picture, calls_crew
-from crewgraph.runtime.flow.kickoff import form_of
 
 
 def methods(flow: type[Flow[Any]]) -> dict[str, Node]:
-    return {method.name: method for method in build_picture(form_of(flow).plan, "f", "").nodes}
+    return {method.name: method for method in build_picture(flow.topology(), "f", "").nodes}
 
 
 def always(context: dict[str, Any]) -> bool:
@@ -86,7 +85,7 @@ def test_a_router_that_names_a_method_leads_to_its_listeners():
         def close(self):
             pass
 
-    ways = {(way.source, way.target): way.labels for way in build_picture(form_of(Named).plan, "f", "").edges}
+    ways = {(way.source, way.target): way.labels for way in build_picture(Named.topology(), "f", "").edges}
     assert ways[("decide", "close")] == ("skipped",)
     assert ways[("skipped", "close")] == ()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -49,10 +49,10 @@ class CrewInput:
             MissingInput: A placeholder has no value.
             NotPlain: The value of a placeholder has no text.
         """
-        value = fields_of(value)
-        if not isinstance(value, Mapping):
+        value = self.with_last_message(fields_of(value))
+        if not is_mapping(value):
             return value
-        values = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
+        values = dict(value)
         if self.conversed is not None and MESSAGES in values:
             # The state of an agent, such as one of deepagents, which has keys of its own.
             values = {name: item for name, item in values.items() if name in self.channels or name in self.placeholders}
@@ -61,8 +61,8 @@ class CrewInput:
         if unread:
             raise RunError(self._unread_message(unread, values, is_state=is_state))
         inputs: object = values.get(INPUTS, {}) if is_state else values
-        if isinstance(inputs, Mapping):
-            inputs = {**defaults, **cast("PlainMapping", inputs)}
+        if is_mapping(inputs):
+            inputs = {**defaults, **inputs}
             self._check_complete(inputs)
             inputs = self._plain(inputs)
         return {**values, INPUTS: inputs} if is_state else {INPUTS: inputs}
@@ -73,11 +73,11 @@ class CrewInput:
         Raises:
             NotPlain: The value of a placeholder has no text.
         """
-        update = self.read_update(cast("object", command.update))
+        update = self.read_update(command.update)
         begins = self.conversed is not None and command.resume is None and not command.goto
         values = fields_of(update) if begins else None
-        if isinstance(values, Mapping) and MESSAGES in values and last_human_message(cast("PlainMapping", values)):
-            update = self.with_last_message(cast("PlainMapping", values))
+        if is_mapping(values) and MESSAGES in values and last_human_message(values):
+            update = self.with_last_message(values)
         return replace(command, update=update, resume=of_front_end(command.resume))
 
     def read_update(self, update: object) -> object:
@@ -87,10 +87,9 @@ class CrewInput:
             NotPlain: The value of a placeholder has no text.
         """
         values = fields_of(update)
-        inputs = cast("PlainMapping", values).get(INPUTS) if isinstance(values, Mapping) else None
-        if not isinstance(inputs, Mapping):
+        if not is_mapping(values) or not is_mapping(inputs := values.get(INPUTS)):
             return update
-        return {**cast("PlainMapping", values), INPUTS: self._plain(cast("PlainMapping", inputs))}
+        return {**values, INPUTS: self._plain(inputs)}
 
     def check_begun(self, update: object) -> None:
         """Check the update of a `Command` in a thread without a run, which it may begin.
@@ -98,11 +97,10 @@ class CrewInput:
         Raises:
             RunError: It has no inputs for one.
         """
-        inputs = fields_of(update) if update is not None else None
-        inputs = cast("PlainMapping", inputs).get(INPUTS) if isinstance(inputs, Mapping) else None
-        if not isinstance(inputs, Mapping):
+        values = fields_of(update) if update is not None else None
+        if not is_mapping(values) or not is_mapping(inputs := values.get(INPUTS)):
             raise RunError(NO_RUN)
-        self._check_complete(cast("PlainMapping", inputs))
+        self._check_complete(inputs)
 
     def read_state(self, value: object) -> object:
         """Return the state of a graph that has the crew as a node, with the crew's inputs in it.
@@ -113,14 +111,13 @@ class CrewInput:
             NotPlain: The value of a placeholder has no text.
         """
         value = self.with_last_message(fields_of(value))
-        if not isinstance(value, Mapping):
+        if not is_mapping(value):
             return value
-        values = dict(cast("PlainDict", value))
-        if not isinstance(values.get(INPUTS, {}), Mapping | None):
-            return values  # refused by the node
-        inputs = shared_inputs(values, self.placeholders.keys() - self.channels)
-        self._check_complete(inputs, values)
-        return {**values, INPUTS: self._plain(inputs)}
+        if not isinstance(value.get(INPUTS, {}), Mapping | None):
+            return dict(value)  # refused by the node
+        inputs = shared_inputs(value, self.placeholders.keys() - self.channels)
+        self._check_complete(inputs, value)
+        return {**value, INPUTS: self._plain(inputs)}
 
     def with_last_message(self, value: object) -> object:
         """Return an input with the last message of its conversation among the inputs, if the graph takes part in one.
@@ -252,10 +249,10 @@ def read_context(context: object) -> CrewRunContext | None:
     """
     if context is None or isinstance(context, CrewRunContext):
         return context
-    if not isinstance(context, Mapping):
+    if not is_mapping(context):
         raise RunError(f"the context of a crew is a dict or a `CrewRunContext`, not {context!r:.80}")
     try:
-        return CrewRunContext.model_validate(dict(cast("PlainDict", context)))
+        return CrewRunContext.model_validate(dict(context))
     except ValidationError as error:
         problems = "; ".join(
             f"`{detail['loc'][0]}`: {fault_text(detail)}" for detail in error.errors(include_url=False)

@@ -15,7 +15,6 @@ from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.events import TaskReport, record_task_note
 from crewgraph.compiler.task.structure import StructuredReply, request_structured
 from crewgraph.core.effects import Body, Notify, Scope
-from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.plan import CrewPlan
@@ -125,10 +124,19 @@ def crew_plan_body(
 def _make_plan(
     planning: TaskBinding, tasks: Sequence[TaskBinding], state: PlainMapping, report: TaskReport
 ) -> Body[TaskOutput]:
-    briefing = _briefing(planning, _request(tasks, state.get(INPUTS) or {}, planning.book))
-    model = model_of(planning.agent.llm, planning.agent, planning.task, planning.crew)
+    agent = planning.agent
+    briefing = Briefing(
+        role=agent.role,
+        goal=agent.goal,
+        backstory=agent.backstory,
+        description=_request(tasks, state.get(INPUTS) or {}, planning.book),
+        expected_output=planning.task.expected_output,
+        output_file=None,
+        context="",
+    )
+    model = model_of(agent.llm, agent, planning.task, planning.crew)
     opening = Opening(
-        agent=planning.agent,
+        agent=agent,
         task=planning.task,
         briefing=briefing,
         tools=Toolbox({}),
@@ -146,7 +154,11 @@ def _make_plan(
         metadata={"agent_role": briefing.role, "lc_agent_name": briefing.role},
     )
     if reply.value is None:
-        raise OutputInvalid(_parse_failure(reply, model))
+        raise OutputInvalid(
+            f"the model `{model.name}` wrote no plan that can be parsed, even after retries: {reply.problem}. Its last "
+            f"reply: {shorten(reply.text, 200)!r}. No task was started. Plan with a model that writes JSON "
+            "(`Crew(planning_llm=...)`) and resume, or turn `planning` off."
+        )
     yield Notify(partial(report.agent_completed, reply.text))
     yield Notify(partial(_warn_of_unplanned, reply.value, tasks))
     output = TaskOutput(
@@ -161,27 +173,6 @@ def _make_plan(
     output.usage, output.usage_by_model = usage.total, usage.by_model
     output.messages = openai_messages(messages)
     return output
-
-
-def _briefing(planning: TaskBinding, description: str) -> Briefing:
-    agent = planning.agent
-    return Briefing(
-        role=agent.role,
-        goal=agent.goal,
-        backstory=agent.backstory,
-        description=description,
-        expected_output=planning.task.expected_output,
-        output_file=None,
-        context="",
-    )
-
-
-def _parse_failure(reply: StructuredReply[CrewPlan], model: Model) -> str:
-    return (
-        f"the model `{model.name}` wrote no plan that can be parsed, even after retries: {reply.problem}. Its last "
-        f"reply: {shorten(reply.text, 200)!r}. No task was started. Plan with a model that writes JSON "
-        "(`Crew(planning_llm=...)`) and resume, or turn `planning` off."
-    )
 
 
 def _warn_of_unplanned(plan: CrewPlan, tasks: Sequence[TaskBinding]) -> None:

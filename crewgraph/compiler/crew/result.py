@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import UnionType
-from typing import Annotated, Any, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.messages.content import KNOWN_BLOCK_TYPES
@@ -26,7 +26,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, RunError
 from crewgraph.llm.capabilities import refuses
 from crewgraph.llm.usage import langchain_usage
-from crewgraph.schema import PlainMapping, is_mapping
+from crewgraph.schema import PlainMapping, is_list, is_mapping
 
 
 def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, object]) -> str | None:
@@ -100,13 +100,11 @@ def _updates(channels: Mapping[str, object], update: Any) -> list[tuple[str, obj
 
 def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -> list[tuple[str, object]]:
     """Return a task's writes to the channels of the result."""
-    output: object = cast("PlainMapping", update).get(slug) if isinstance(update, Mapping) else None
-    if not isinstance(output, Mapping):
+    if not is_mapping(update) or not is_mapping(given := update.get(slug)):
         return []
-    given = cast("PlainMapping", output)
     result: dict[str, object] = {OUTPUT: given.get("pydantic") or given.get("json_dict") or given["raw"]}
     if MESSAGES in channels:
-        message_id, usage = cast("PlainMapping", update).get(MESSAGE, (None, None))[:2]
+        message_id, usage = update.get(MESSAGE, (None, None))[:2]
         result[MESSAGES] = [
             AIMessage(str(given["raw"]), name=name, id=message_id, usage_metadata=langchain_usage(usage))
         ]
@@ -212,4 +210,4 @@ def last_human_message(given: PlainMapping) -> HumanMessage | None:
 
 def _messages_of(given: PlainMapping) -> list[BaseMessage]:
     added: Any = given[MESSAGES]
-    return convert_to_messages(cast("list[Any]", added) if isinstance(added, list) else [added])
+    return convert_to_messages(added if is_list(added) else [added])

@@ -14,7 +14,7 @@ from typing import Any, NotRequired, TypeAlias, cast
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
 
-from crewgraph.compiler.flow.plan import TriggerPlan
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import Condition, is_met, label_of
 from crewgraph.errors import FlowLoopError
 from crewgraph.schema import PlainDict
@@ -116,7 +116,7 @@ class Progress(TypedDict):
     """A digest of the methods and triggers that the run began with; empty if it began with a restored question."""
 
 
-def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Progress:
+def initial_progress(plan: FlowTopology, starting: Sequence[str], run: str) -> Progress:
     """Return the progress of a new run that starts with these methods."""
     progress: Progress = {
         "run": run,
@@ -142,7 +142,7 @@ def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Pr
     return progress
 
 
-def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
+def labels_of(plan: FlowTopology, method: str, value: object) -> list[str]:
     """Return the labels that a method fires by returning a value."""
     if plan.methods[method].is_router:
         values = cast("Sequence[object]", value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
@@ -150,7 +150,7 @@ def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
     return [value] if isinstance(value, str) and value in plan.emitted_labels else []
 
 
-def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: object) -> Progress:
+def next_progress(plan: FlowTopology, progress: Progress, done: str, labels: Sequence[str], result: object) -> Progress:
     """Return the progress after an execution has completed.
 
     Args:
@@ -171,7 +171,7 @@ def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequ
     return step.progress(result)
 
 
-def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) -> None:
+def check_calls(plan: FlowTopology, progress: Progress, method: str, limit: int) -> None:
     """Check that a method has not reached its limit of runs.
 
     Raises:
@@ -180,7 +180,7 @@ def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) 
     _, times = progress["ran"].get(method, (1, 1))
     if times > limit:
         raise FlowLoopError(
-            f"method `{method}` of flow `{plan.definition.name}` has run {limit} times (`max_method_calls`). If the loop is "
+            f"method `{method}` of flow `{plan.name}` has run {limit} times (`max_method_calls`). If the loop is "
             "meant to run longer, raise `max_method_calls` of the flow's class; a stored run can then be resumed."
         )
 
@@ -188,7 +188,7 @@ def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) 
 class _ProgressStep:
     """Collects the effects of one completion."""
 
-    def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
+    def __init__(self, plan: FlowTopology, progress: Progress, done: str) -> None:
         self.plan, self.before, self.completed = plan, progress, done
         self.pending, self.fired = dict(progress["pending"]), dict(progress["fired"])
         self.ran = dict(progress["ran"])

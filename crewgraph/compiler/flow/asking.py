@@ -224,17 +224,16 @@ def _learning(running: Running, request: FeedbackRequest) -> Generator[None]:
         warnings.warn(told, stacklevel=user_stacklevel())
 
 
-def restore_question(running: Running, request: FeedbackRequest) -> None:
-    """Restore the pending question that a persistence backend has stored, if any, without asking it again."""
+def pending_feedback(running: Running, request: FeedbackRequest) -> HumanFeedbackResult | None:
+    """Return the feedback given since a method returned; None if it has not returned.
+
+    The pending question that a persistence backend has stored is restored without asking it again.
+    """
     context = running.run.restored.pop(running.method, None)
     if context is not None:
         output = running.run.recorded_value(context.method_output, f"the result of method `{running.method}`")
         question = replace(_question(running, request, output), message=context.message)
         raise _parked(running, question, returned=True)
-
-
-def pending_feedback(running: Running, request: FeedbackRequest) -> HumanFeedbackResult | None:
-    """Return the feedback given since a method returned; None if it has not returned."""
     answer = running.run.answers.get(running.name + FEEDBACK_SUFFIX)
     if answer is None:
         return None
@@ -397,8 +396,8 @@ def _by_model(request: FeedbackRequest, system: tuple[str, Mapping[str, str]], t
 
 def flow_inbox_fields(questions: Sequence[PlainMapping]) -> PlainDict:
     """Return the fields that inboxes read, for the questions that a flow waits on."""
-    actions = [_action(question) for question in questions]
-    allowed = [_allowed(question) for question in questions]
+    requests = [_request_inside(question) or _request(question) for question in questions]
+    actions, allowed = [action for action, _ in requests], [decisions for _, decisions in requests]
     return inbox_payload(actions, allowed, may_ignore="reject" in allowed[0])
 
 
@@ -410,26 +409,19 @@ def _request_inside(question: PlainMapping) -> tuple[PlainDict, list[str]] | Non
     return output["action_requests"][0], output["review_configs"][0]["allowed_decisions"]
 
 
-def _action(question: PlainMapping) -> PlainDict:
-    if (inside := _request_inside(question)) is not None:
-        return inside[0]
+def _request(question: PlainMapping) -> tuple[PlainDict, list[str]]:
+    """Return the action and the decisions of a question of a method; text is always one of these."""
     args: PlainDict = {} if question.get("output") is None else {"output": question["output"]}
     if question.get("outcomes"):
         args["outcomes"] = list(question["outcomes"])
     description = "\n".join(filter(None, [question.get("refused"), question["message"]]))
-    return {"name": question["method"], "args": args, "description": description}
-
-
-def _allowed(question: PlainMapping) -> list[str]:
-    """Return the decisions that a question accepts; text is always one, but for those of runs inside."""
-    if (inside := _request_inside(question)) is not None:
-        return inside[1]
+    action = {"name": question["method"], "args": args, "description": description}
     if not str(question["id"]).endswith(FEEDBACK_SUFFIX):
-        return ["respond"]
+        return action, ["respond"]
     outcomes: Sequence[str] = question.get("outcomes") or ()
     approves = not outcomes or any(outcome.casefold() in YES for outcome in outcomes)
     rejects = not outcomes or any(outcome.casefold() in NO for outcome in outcomes)
-    return [*(["approve"] if approves else []), *(["reject"] if rejects else []), "respond"]
+    return action, [*(["approve"] if approves else []), *(["reject"] if rejects else []), "respond"]
 
 
 def answers_of_inbox(questions: Mapping[str, PlainMapping], reply: object) -> dict[str, PlainDict] | None:

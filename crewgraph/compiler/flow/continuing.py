@@ -4,17 +4,18 @@ The run's completions are replayed with the edited triggers. The run can be cont
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.compiler.flow.algebra import FollowUp, GraphState, Progress, initial_progress, labels_of, next_progress
-from crewgraph.compiler.flow.completion import is_feedback, method_of
-from crewgraph.compiler.flow.plan import TriggerPlan
+from crewgraph.compiler.flow.record import is_feedback, method_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, collected
 from crewgraph.core.past import lineage
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import label_value
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import DefinitionChanged
@@ -64,10 +65,18 @@ def check_flow_continues(
     )
 
 
-class _Completed(NamedTuple):
-    execution: str
-    labels: Sequence[str]
-    """What it fires besides its own name in the edited flow."""
+@dataclass
+class _Point:
+    """A point in the past of a run: its beginning, or the completion of an execution."""
+
+    labels: Sequence[str] = ()
+    """What the execution fires besides its own name in the edited flow."""
+
+    progress: Progress | None = None
+    """The progress then; None if it was stored only after others had completed, too."""
+
+    step: int | None = None
+    """The number of the step in the history."""
 
 
 class _Past:
@@ -79,14 +88,10 @@ class _Past:
 
     def __init__(self, run: FlowRun) -> None:
         self._run, self._plan = run, run.plan
-        self._begun: Progress | None = None
         self._beginning: GraphState = {}
-        self._completed: list[_Completed] = []
-        # By the number of completions before:
-        self._reached: dict[int, Progress] = {}
-        self._steps: dict[int, int] = {}
-        # By the execution that completed last:
-        self._counts: dict[str | None, int] = {}
+        self._points: dict[str | None, _Point] = {}
+        """By execution, in order, the beginning under None; empty if the beginning is not known."""
+
         self._number, self._last = 0, cast("str | None", "")
 
     def read(self, checkpoints: Sequence[CheckpointTuple], forks: bool) -> None:
@@ -104,60 +109,63 @@ class _Past:
 
     def compare(self, rewound: str | None) -> tuple[str | None, int | None]:
         """Return why the flow cannot continue the run, and the last step in its history from which it can."""
-        if self._begun is None:
+        if not self._points:
             return _FORGOTTEN, None
-        if rewound is not None and rewound in self._counts:
-            self._set_back(self._counts[rewound])  # what comes after it runs again
-        latest = len(self._completed)
-        problem, step, count = None, None, 0
-        for count, replayed in enumerate(self._replayed(self._begun)):
-            difference = self._difference(count, replayed)
+        if rewound is not None:
+            self._set_back(rewound)  # what comes after it runs again
+        problem, step, count, points = None, None, 0, list(self._points.items())
+        for count, replayed in enumerate(self._replayed()):
+            point = points[count][1]
+            difference = self._difference(point.progress, replayed)
             if difference is None:
-                step = self._steps.get(count, step)
-            elif count == latest:
+                step = step if point.step is None else point.step
+            elif count + 1 == len(points):
                 problem = difference
-        if count < latest:
-            method = method_of(self._completed[count].execution)
+        if count + 1 < len(points):
+            method = method_of(str(points[count + 1][0]))
             problem = f"has completed method `{method}`, which the flow would not have run yet"
         return problem, step
 
     def _reach(self, progress: Progress) -> None:
         last = progress["last"]
-        if last is None:
-            self._begun = progress
-            self._set_back(0)
-        elif self._begun is None:
+        if last is None and not self._points:
+            self._points[None] = _Point()
+        elif not self._points:
             return
-        elif last in self._counts:  # set back
-            self._set_back(self._counts[last])
-        else:
-            before = self._reached[len(self._completed)]["inflight"]
-            ended = {name: None for name in before if name not in progress["inflight"] and name != last}
+        elif not self._set_back(last):
+            before = self._latest.progress
+            assert before is not None
+            inflight = progress["inflight"]
+            ended = {name: None for name in before["inflight"] if name not in inflight and name != last}
             for name in [
                 *filter(ended.__contains__, progress["results"]),
                 *ended.keys() - progress["results"].keys(),
-                last,
+                str(last),
             ]:
                 self._complete(name, progress)
-        count = len(self._completed)
-        self._reached[count] = progress
-        self._counts[last] = count
+        self._latest.progress = progress
         if last != self._last:
-            self._steps[count] = self._number
+            self._latest.step = self._number
             self._number += 1
         self._last = last
 
-    def _set_back(self, count: int) -> None:
-        del self._completed[count:]
-        self._reached = {position: progress for position, progress in self._reached.items() if position <= count}
-        self._steps = {position: step for position, step in self._steps.items() if position <= count}
-        self._counts = {name: position for name, position in self._counts.items() if position <= count}
+    @property
+    def _latest(self) -> _Point:
+        return next(reversed(self._points.values()))
+
+    def _set_back(self, last: str | None) -> bool:
+        """Forget what followed an execution, or the beginning; return False if it was not reached before."""
+        if last not in self._points or self._points[last].progress is None:
+            return False
+        while next(reversed(self._points)) != last:
+            self._points.popitem()
+        return True
 
     def _complete(self, name: str, progress: Progress) -> None:
         fired = [item["label"] for item in progress["inflight"].values() if item["source"] == name and item["label"]]
         known = name in progress["results"]
         labels = self._labels(name, progress["results"][name], fired) if known else fired
-        self._completed.append(_Completed(name, labels))
+        self._points[name] = _Point(labels)
 
     def _labels(self, name: str, result: object, fired: Sequence[str]) -> Sequence[str]:
         """Return the labels of a result; those that it fired if the flow does not have the method any more."""
@@ -168,16 +176,19 @@ class _Past:
         value = result if is_plain else label_value(method.name, self._run.revived(result))
         return labels_of(self._plan, method.name, value)
 
-    def _replayed(self, begun: Progress) -> Iterator[Progress]:
+    def _replayed(self) -> Iterator[Progress]:
         """Yield the progress in the edited flow after each completion, as long as it would have run them."""
-        plan = self._plan
+        plan, begun = self._plan, self._points[None].progress
+        assert begun is not None
         started = {item["method"] for item in begun["inflight"].values()}
         starting = [name for name in plan.starts if name in started or self._starts(plan.methods[name])]
         progress = initial_progress(plan, starting, begun["run"])
         yield progress
-        for execution, labels in self._completed:
+        for execution, point in self._points.items():
+            if execution is None:
+                continue
             if execution in progress["inflight"]:
-                progress = next_progress(plan, progress, execution, labels, None)
+                progress = next_progress(plan, progress, execution, point.labels, None)
             elif method_of(execution) in plan.methods:
                 return
             yield progress
@@ -192,9 +203,8 @@ class _Past:
         )
         return bool(call(method.predicate, {"inputs": inputs, "state": self._run.flow.restored_state(state)}))
 
-    def _difference(self, count: int, replayed: Progress) -> str | None:
+    def _difference(self, stored: Progress | None, replayed: Progress) -> str | None:
         """Return how the run differs after some completions from what the edited flow would have come to."""
-        stored = self._reached.get(count)
         if stored is None:
             return None
         if (unknown := _unknown_method(self._plan, stored)) is not None:
@@ -217,7 +227,7 @@ def _follow_ups(progress: Progress) -> list[FollowUp]:
     return [item for waiting in progress.get("follow_ups", {}).values() for item in waiting["next"]]
 
 
-def _unknown_method(plan: TriggerPlan, progress: Progress) -> str | None:
+def _unknown_method(plan: FlowTopology, progress: Progress) -> str | None:
     """Return what is wrong if a method that is running, or that follows others, is not in the flow."""
     later = [item["execution"] for item in _follow_ups(progress) if "execution" in item]
     ahead = [item["method"] for item in (*progress["inflight"].values(), *later)]
@@ -225,7 +235,7 @@ def _unknown_method(plan: TriggerPlan, progress: Progress) -> str | None:
     return None if unknown is None else f"continues with method `{unknown}`, which the flow does not have"
 
 
-def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
+def _counted_otherwise(plan: FlowTopology, stored: Progress, replayed: Progress) -> str | None:
     """Return a method that would miss events, or run again for some, since those so far were counted for other triggers."""
     for name in plan.methods:
         for key, events in ((name, plan.triggers[name]), (f"{name}@", plan.again[name])):
@@ -239,7 +249,7 @@ def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) 
     return None
 
 
-def _left_out(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
+def _left_out(plan: FlowTopology, stored: Progress, replayed: Progress) -> str | None:
     """Return a method that would still run in the edited flow, but that the stored run does not wait for."""
     known = set(map(_key_of, _follow_ups(stored)))
     missing = next((item for item in _follow_ups(replayed) if _key_of(item) not in known), None)

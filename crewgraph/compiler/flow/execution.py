@@ -13,8 +13,8 @@ from pydantic import BaseModel
 
 from crewgraph.annotations import signature_of
 from crewgraph.compiler.flow.algebra import Execution
-from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback, restore_question
-from crewgraph.compiler.flow.completion import method_of
+from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback
+from crewgraph.compiler.flow.record import method_of
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
@@ -23,11 +23,10 @@ from crewgraph.core.interpreter import WAY_OUT
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Do, Program, adrive, blocking, drive
 from crewgraph.core.tracing import aspanned, spanned
-from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult, label_value
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.definitions.flow.state import input_fields
+from crewgraph.definitions.flow.state import TURN, input_fields
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.events.lineage import restored_lineage
@@ -100,7 +99,7 @@ def unknown_inputs(definition: FlowTopology, state: object, inputs: Inputs) -> l
         *(parameter.name for parameter in parameters),
         "id",
         _PAYLOAD,
-        *RESERVED_INPUTS,
+        TURN,
         FILES,
     }
     return [
@@ -254,7 +253,7 @@ def _called(running: Running, method: FlowMethod, function: Callable[[], Any]) -
     """Call a method, unless it has returned before, and return its result, with feedback if the method requests it."""
     with scoped(RUNNING, running):
         with restored_lineage(running.run.lineages.get(running.name)), _counting(running), interrupts(running):
-            value: object = _pending_feedback(running, method)
+            value: object = None if method.feedback is None else pending_feedback(running, method.feedback)
             if value is None:
                 value = yield from _hooked_result(running, (yield Do(partial(call, function), function)))
         if method.feedback is None or (isinstance(value, HumanFeedbackResult) and value.method_name == method.name):
@@ -295,14 +294,6 @@ def _trigger_value(run: FlowRun, execution: Execution) -> object:
     if label is None:
         return value
     return run.feedback[-1] if run.feedback else run.values.get(execution["wave"] or "", label)
-
-
-def _pending_feedback(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:
-    """Return the feedback on the method's output, if the method returned before and its question was left pending."""
-    if method.feedback is None:
-        return None
-    restore_question(running, method.feedback)
-    return pending_feedback(running, method.feedback)
 
 
 def _counting(running: Running) -> scoped[CurrentCall]:

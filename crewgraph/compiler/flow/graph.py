@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, cast
 from uuid import uuid4
@@ -31,11 +31,10 @@ from crewgraph.compiler.flow.algebra import (
     labels_of,
     next_progress,
 )
-from crewgraph.compiler.flow.completion import forked_values
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.execution import input_names, unknown_inputs
-from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
-from crewgraph.compiler.flow.plan import TriggerPlan
+from crewgraph.compiler.flow.nodes import RUN, WAIT, FlowNode
+from crewgraph.compiler.flow.record import forked_values
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.channels import ResultChannel
@@ -51,12 +50,12 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, RunError
 from crewgraph.llm.conversation import openai_messages, read_messages
-from crewgraph.schema import PlainDict, PlainMapping, is_mapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping, is_object
 from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
 
-def edges_of(plan: TriggerPlan) -> Iterator[tuple[str, str, str | None]]:
+def edges_of(plan: FlowTopology) -> Iterator[tuple[str, str, str | None]]:
     """The edges of a flow: source, target and label, if any."""
     for name in plan.methods:
         for event in (*sorted(plan.triggers[name]), *sorted(plan.again[name])):
@@ -72,7 +71,7 @@ def edges_of(plan: TriggerPlan) -> Iterator[tuple[str, str, str | None]]:
                 yield source, name, event
 
 
-def _sources(plan: TriggerPlan, label: str) -> list[str]:
+def _sources(plan: FlowTopology, label: str) -> list[str]:
     """Return the methods that fire a label; routers with unknown labels may fire any label that no other method fires."""
     known = [
         name
@@ -83,7 +82,7 @@ def _sources(plan: TriggerPlan, label: str) -> list[str]:
     return known or [name for name, method in plan.methods.items() if method.is_router and not method.labels]
 
 
-def draw_graph(plan: TriggerPlan, flow_name: str) -> Graph:
+def draw_graph(plan: FlowTopology, flow_name: str) -> Graph:
     """Return the drawing of a flow; its nodes have the metadata of the methods' runs in traces."""
     graph = Graph()
     nodes = {START: graph.add_node(RunnablePassthrough(), START)}
@@ -143,12 +142,6 @@ class _Talking(_Channels, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
 
 
-class _TalkingOutput(TypedDict, total=False):
-    state: PlainDict
-    output: Any
-    messages: Annotated[list[AnyMessage], add_messages]
-
-
 class _InputSchema(TypedDict, total=False):
     """The inputs of a run."""
 
@@ -160,55 +153,54 @@ class _OutputSchema(TypedDict, total=False):
     output: Any
 
 
-@dataclass(frozen=True)
-class FlowForm:
-    """The shared part of a flow class's graphs, compiled once, because compiling takes longer than many runs."""
+class _TalkingOutput(_OutputSchema, total=False):
+    messages: Annotated[list[AnyMessage], add_messages]
 
-    plan: TriggerPlan
-    base: CompiledStateGraph[Any]
 
-    @classmethod
-    def of(cls, definition: FlowTopology, *, converses: bool = False) -> "FlowForm":
-        """Return the form of a definition; its graph has a channel for a conversation if it `converses`."""
-        plan = TriggerPlan(definition)
-        graph = StateGraph(
-            _Talking if converses else _Channels, output_schema=_TalkingOutput if converses else _OutputSchema
-        )
-        for name in plan.methods:
-            graph.add_node(name, MethodNode(name))
-        graph.add_node(WAIT, WaitNode())
-        graph.add_conditional_edges(START, _first, [*plan.methods, END])
-        return cls(plan, _compiled(graph))
+def flow_form(definition: FlowTopology, *, converses: bool = False) -> CompiledStateGraph[Any]:
+    """Return what the graphs of a flow's class share, compiled once, because compiling takes longer than many runs.
 
-    def graph(
-        self,
-        flow: "FlowDefinition",
-        *,
-        checkpointer: Any = None,
-        store: object = None,
-        name: str | None = None,
-        messages: bool | str = False,
-        context_schema: type[Any] | None = None,
-        **options: object,
-    ) -> "FlowGraph":
-        """Return the graph of a flow.
+    It has a channel for a conversation if it `converses`.
+    """
+    graph = StateGraph(
+        _Talking if converses else _Channels, output_schema=_TalkingOutput if converses else _OutputSchema
+    )
+    for name in (*definition.methods, WAIT):
+        graph.add_node(name, FlowNode(name))
+    graph.add_conditional_edges(START, _first, [*definition.methods, END])
+    return _compiled(graph)
 
-        Args:
-            flow: the flow.
-            checkpointer: where its runs are stored.
-            store: a LangGraph store for its methods.
-            name: its name as a node and in traces; None uses the flow's.
-            messages: see `Flow.compile`; true only where the form converses.
-            context_schema: the schema of its runs' context.
-            options: other arguments of LangGraph's `compile`.
-        """
-        base = _compiled(self.base.builder, **options) if options else self.base
-        shown_name = node_name(flow.flow_name if name is None else name)
-        fields = {**vars(base), "checkpointer": checkpointer, "store": store, "name": shown_name}
-        fields["context_schema"] = context_schema
-        run_name = f"Flow: {flow.flow_name}" if name is None else name
-        conversed = None if messages is False else _conversed(messages, self.plan.definition, flow.state)
-        return FlowGraph(flow=flow, form=self, run_name=run_name, conversed=conversed, **fields)
+
+def flow_graph(
+    flow: "FlowDefinition",
+    form: CompiledStateGraph[Any],
+    *,
+    checkpointer: Any = None,
+    store: object = None,
+    name: str | None = None,
+    messages: bool | str = False,
+    context_schema: type[Any] | None = None,
+    **options: object,
+) -> "FlowGraph":
+    """Return the graph of a flow.
+
+    Args:
+        flow: the flow.
+        form: that of its class.
+        checkpointer: where its runs are stored.
+        store: a LangGraph store for its methods.
+        name: its name as a node and in traces; None uses the flow's.
+        messages: see `Flow.compile`; true only where the form converses.
+        context_schema: the schema of its runs' context.
+        options: other arguments of LangGraph's `compile`.
+    """
+    base = _compiled(form.builder, **options) if options else form
+    shown_name = node_name(flow.flow_name if name is None else name)
+    fields = {**vars(base), "checkpointer": checkpointer, "store": store, "name": shown_name}
+    fields["context_schema"] = context_schema
+    run_name = f"Flow: {flow.flow_name}" if name is None else name
+    conversed = None if messages is False else _conversed(messages, flow.topology(), flow.state)
+    return FlowGraph(flow=flow, run_name=run_name, conversed=conversed, **fields)
 
 
 def _conversed(messages: bool | str, definition: FlowTopology, state: object) -> str:
@@ -256,23 +248,20 @@ class FlowGraph(OwnedGraph, InlineGraph):
 
     Args:
         flow: the flow.
-        form: the shared part of its class's graphs.
         run_name: the name of its runs in traces.
         conversed: the input that takes the last message of a conversation; None if the graph takes part in none.
         fields: the constructor arguments of `CompiledStateGraph`.
     """
 
-    def __init__(
-        self, *, flow: "FlowDefinition", form: FlowForm, run_name: str, conversed: str | None = None, **fields: Any
-    ) -> None:
+    def __init__(self, *, flow: "FlowDefinition", run_name: str, conversed: str | None = None, **fields: Any) -> None:
         super().__init__(**fields)
         # In `vars`, so that LangGraph's `copy` passes them to `__init__`.
-        self.flow, self.form, self.run_name, self.conversed = flow, form, run_name, conversed
+        self.flow, self.run_name, self.conversed = flow, run_name, conversed
 
     @property
-    def plan(self) -> TriggerPlan:
-        """The trigger plan of the flow."""
-        return self.form.plan
+    def plan(self) -> FlowTopology:
+        """The methods of the flow with their triggers."""
+        return self.flow.topology()
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph and return its state and output; see LangGraph."""
@@ -300,12 +289,11 @@ class FlowGraph(OwnedGraph, InlineGraph):
         if isinstance(result, GraphOutput):
             part = cast("GraphOutput[Any]", result)
             return replace(part, value=self._revived(part.value, config, options))
-        if not isinstance(result, dict):
+        if not is_object(result):
             return result
         run = self._run_in(ensure_config(config))
         recorded = ("state", "output") if run.stored else ("state",)
-        values = cast("PlainDict", result)
-        return {name: run.revived(value) if name in recorded else value for name, value in values.items()}
+        return {name: run.revived(value) if name in recorded else value for name, value in result.items()}
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph."""
@@ -358,9 +346,9 @@ class FlowGraph(OwnedGraph, InlineGraph):
             if value is None or isinstance(value, Command) or place_of(own).again:
                 configurable[CHECK] = partial(self._check_stored, value, own)
         graph_input: object = fields
-        is_begun = isinstance(fields, Mapping) and "progress" in fields and configurable.get(RUN) is run
-        if isinstance(fields, Mapping) and not is_begun:
-            inputs = self._inputs_of(cast("PlainMapping", fields), config)
+        is_begun = is_mapping(fields) and "progress" in fields and configurable.get(RUN) is run
+        if is_mapping(fields) and not is_begun:
+            inputs = self._inputs_of(fields, config)
             # LangGraph also passes a node's input to a resumed graph, which ignores it unless nothing is stored.
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.initial_values(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
@@ -376,7 +364,7 @@ class FlowGraph(OwnedGraph, InlineGraph):
         Raises:
             RunError: the caller passes an input that neither the state nor a method reads.
         """
-        names = input_names(self.plan.definition, self.flow.state)
+        names = input_names(self.plan, self.flow.state)
         if self.conversed is not None and MESSAGES in value:
             if self.conversed:
                 value = with_last_message(value, self.conversed)
@@ -386,7 +374,7 @@ class FlowGraph(OwnedGraph, InlineGraph):
         if is_node(config):
             return shared_inputs(value, names - _OWN_CHANNELS)
         inputs: Inputs = value.get("inputs") or {} if not value or value.keys() & _OWN_CHANNELS else value
-        if unread := unknown_inputs(self.plan.definition, self.flow.state, inputs):
+        if unread := unknown_inputs(self.plan, self.flow.state, inputs):
             raise RunError("; ".join(unread))
         return inputs
 
@@ -394,7 +382,7 @@ class FlowGraph(OwnedGraph, InlineGraph):
         """Return a run in a graph of the caller, or in one of its nodes."""
         place = place_of(config)
         saver = cast("Any", place.saver if self.checkpointer in (None, True) else self.checkpointer or None)
-        run = FlowRun(self.flow, self.plan, None, {}, stored=saver is not None)
+        run = FlowRun(self.flow, None, {}, stored=saver is not None)
         run.is_shown = False
         run.saver = None if saver is None else saver_of_host(saver)
         run.thread_id = "/".join(filter(None, [place.thread, place.task]))
@@ -406,18 +394,18 @@ class FlowGraph(OwnedGraph, InlineGraph):
         if run.state is None:
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.detached_state(inputs)
         run.inputs = dict(inputs)
-        for warning in unknown_inputs(self.plan.definition, run.state, run.inputs):
+        for warning in unknown_inputs(run.plan, run.state, run.inputs):
             warnings.warn(warning, stacklevel=user_stacklevel())
         if run.is_shown:
             self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}
-        methods = self.plan.methods
+        methods = run.plan.methods
         starting = list(run.restored) or [
             name
-            for name in self.plan.starts
+            for name in run.plan.starts
             if (predicate := methods[name].predicate) is None or call(predicate, context)
         ]
-        progress = initial_progress(self.plan, starting, _run_name())
+        progress = initial_progress(run.plan, starting, _run_name())
         if run.restored:  # what it began with is not known
             progress["definition"] = ""
         run.changes()

@@ -1,24 +1,38 @@
-"""The values of a flow as checkpoints hold them: plain data, and other values under a tag with their class.
+"""What checkpoints hold of a flow: its values, the results of its run, and the names of executions and threads.
 
-Classes are looked up by name in a closed table of the flow; nothing is imported by a stored name.
+Values are plain data, and others under a tag with their class.
+
+Classes are looked up by name in a closed table of the flow, of those that its modules, methods and state name; nothing is
+imported by a stored name.
+
+Runs inside methods have threads named `<the flow's thread>/<its run>/<the method's execution>/<number>`.
 """
 
 import base64
+import re
+import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from inspect import unwrap
+from operator import attrgetter
 from pathlib import PurePath
+from types import ModuleType
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from crewgraph.annotations import annotations_of
+from crewgraph.compiler.flow.algebra import GraphState, Progress
+from crewgraph.definitions.flow.definition import FlowTopology
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
-from crewgraph.schema import fault_text
+from crewgraph.schema import PlainMapping, fault_text, is_list, is_mapping, is_object
 
 TAG = "$type"
 """The key under which plain data name their class."""
@@ -67,11 +81,7 @@ def to_record(value: Any, where: str, tag: Callable[[type[object]], str] | None 
     Raises:
         StorageError: it holds a value of another type.
     """
-    return _recorded(value, _Context(where, tag or _own_name), 0)
-
-
-def _own_name(kind: type[object]) -> str:
-    return kind.__qualname__
+    return _recorded(value, _Context(where, tag or attrgetter("__qualname__")), 0)
 
 
 def _recorded(value: Any, context: _Context, depth: int) -> object:
@@ -88,7 +98,7 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
     if kind is list:
         return [_recorded(item, context, deeper) for item in value]
     if kind is dict:
-        return _mapping(cast("dict[object, object]", value), context, deeper)
+        return _mapping(value, context, deeper)
     if kind in (tuple, set, frozenset):
         return {TAG: kind.__name__, VALUE: [_recorded(item, context, deeper) for item in value]}
     if kind in _TEXTS:
@@ -98,7 +108,7 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
     return _object(value, kind, context, deeper)
 
 
-def _mapping(value: dict[object, object], context: _Context, depth: int) -> object:
+def _mapping(value: Mapping[Any, object], context: _Context, depth: int) -> object:
     if all(type(key) is str and not key.startswith("$") and (key.isascii() or is_text(key)) for key in value):
         return {key: _recorded(item, context, depth) for key, item in value.items()}
     pairs = [[_recorded(key, context, depth), _recorded(item, context, depth)] for key, item in value.items()]
@@ -119,8 +129,8 @@ def _object(value: Any, kind: type[object], context: _Context, depth: int) -> ob
     for base in _SCALARS[:3]:
         if isinstance(value, base):
             return _recorded(base(value), context, depth)
-    if isinstance(value, Mapping):
-        return _mapping(dict(cast("Mapping[object, object]", value)), context, depth)
+    if is_mapping(value):
+        return _mapping(dict(value), context, depth)
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_recorded(item, context, depth) for item in cast("list[object]", value)]
     raise StorageError(
@@ -140,7 +150,7 @@ def is_text(value: object) -> bool:
         return False
 
 
-def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
+def from_record(value: Any, classes: "Classes | Mapping[str, type[object]]") -> Any:
     """Restore a recorded value.
 
     Args:
@@ -150,17 +160,16 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
     Raises:
         Exception: what the class of an object raises when it is made.
     """
-    if isinstance(value, list):
-        return [from_record(item, classes) for item in cast("list[object]", value)]
-    if not isinstance(value, dict):
+    if is_list(value):
+        return [from_record(item, classes) for item in value]
+    if not is_object(value):
         return value
-    data = cast("dict[str, object]", value)
-    if TAG not in data:
-        return {key: from_record(item, classes) for key, item in data.items()}
-    return _tagged(str(data[TAG]), data[VALUE], classes)
+    if TAG not in value:
+        return {key: from_record(item, classes) for key, item in value.items()}
+    return _tagged(str(value[TAG]), value[VALUE], classes)
 
 
-def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object:
+def _tagged(tag: str, value: Any, classes: "Classes | Mapping[str, type[object]]") -> object:
     if tag == "dict":
         return {from_record(key, classes): from_record(item, classes) for key, item in value}
     if tag == "int":
@@ -212,3 +221,161 @@ def _model(kind: type[BaseModel], data: dict[str, object]) -> BaseModel:
         if name not in fields:  # an `id` that was set on it
             object.__setattr__(instance, name, value)
     return instance
+
+
+class Classes:
+    """Classes by their names in checkpoints.
+
+    That is the class's own name, prefixed with the module's if several classes share it.
+
+    Args:
+        kinds: the classes; of two with the same name in the same module the later one counts.
+    """
+
+    def __init__(self, kinds: Iterable[type[object]]) -> None:
+        self._full = {_full(kind): kind for kind in kinds}
+        self._short: dict[str, list[type[object]]] = {}
+        for kind in self._full.values():
+            self._short.setdefault(kind.__qualname__, []).append(kind)
+
+    def tag(self, kind: type[object]) -> str:
+        """Return the name of a class in checkpoints."""
+        name = kind.__qualname__
+        return _full(kind) if name in RESERVED or len(self._short.get(name, ())) > 1 else name
+
+    def get(self, tag: str) -> type[object] | None:
+        """Return the class with a name in checkpoints; None if there is none.
+
+        Raises:
+            StorageError: several classes have that name.
+        """
+        if tag in self._full:
+            return self._full[tag]
+        kinds = self._short.get(tag, [])
+        if len(kinds) > 1:
+            names = ", ".join(f"`{kind.__module__}.{tag}`" for kind in kinds)
+            raise StorageError(
+                f"the checkpoint holds a `{tag}`, and the flow has several classes of that name: {names}. There was one when "
+                "it was written; rename the others, or keep them out of the flow's module, until the run is done."
+            )
+        return kinds[0] if kinds else None
+
+
+def classes_of(
+    definition: FlowTopology, flow: type[object], state: type[object] | None, *more: type[object]
+) -> Classes:
+    """Return the classes that a flow's values may have: those named by its modules, its annotations and its state.
+
+    Args:
+        definition: the flow as data.
+        flow: its class.
+        state: the class of its state, if it is a model.
+        more: further classes.
+    """
+    values: list[object] = []
+    for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:
+        holder: ModuleType | None = sys.modules.get(module)
+        values += vars(holder).values() if holder else ()
+    for method in definition.methods.values():
+        for function in dict.fromkeys((method.func, unwrap(method.func))):
+            values += (part for item in annotations_of(function).values() for part in _parts(item))
+            values += getattr(function, "__globals__", {}).values()
+            values += (cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell))
+    return Classes([*_data_classes(values), *_data_classes([*more, state])])
+
+
+def _full(kind: type[object]) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _data_classes(values: Iterable[object]) -> dict[type[object], None]:
+    """Return the classes of data among values, with those that the fields of models are annotated with."""
+    classes: dict[type[object], None] = {}
+    pending = list(values)
+    for value in pending:
+        if isinstance(value, type) and value not in classes and _is_data(value):
+            classes[value] = None
+            if issubclass(value, BaseModel):
+                pending += (part for field in value.model_fields.values() for part in _parts(field.annotation))
+    return classes
+
+
+def _is_data(kind: type[object]) -> bool:
+    return issubclass(kind, (BaseModel, Enum)) or is_dataclass(kind)
+
+
+def _parts(annotation: object) -> list[object]:
+    """Return the types that an annotation is made of."""
+    inner: tuple[object, ...] = getattr(annotation, "__args__", ())
+    return [annotation, *(part for item in inner for part in _parts(item))]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+_FEEDBACK = HumanFeedbackResult.__qualname__
+
+
+def of_run(values: GraphState, channel: str) -> Any:
+    """Return the value of a channel if it belongs to this run; None if it is from an earlier run."""
+    tagged: Mapping[str, object] | None = values.get(channel)
+    return tagged["value"] if tagged and tagged["run"] == values["progress"]["run"] else None
+
+
+def forked_values(values: GraphState, run: str) -> dict[str, object]:
+    """Return what a fork takes over from its source run.
+
+    Args:
+        values: the state of the graph.
+        run: its name.
+    """
+    progress = cast("Progress", {**values["progress"], "run": run})
+    update: dict[str, object] = {"progress": progress}
+    for channel in ("feedback", "outputs", "unsaved"):
+        if (value := of_run(values, channel)) is not None:
+            update[channel] = with_run(progress, value)
+    saved: PlainMapping | None = values.get("saved")
+    if saved is not None and saved["progress"]["run"] == values["progress"]["run"]:
+        update["saved"] = {**saved, "progress": {**saved["progress"], "run": run}}
+    return update
+
+
+def with_run(progress: Progress, value: object) -> dict[str, object]:
+    """Return the value of a channel with the run that it belongs to."""
+    return {"run": progress["run"], "value": value}
+
+
+def method_of(execution: str) -> str:
+    """Return the method of an execution, given its id."""
+    return execution.rpartition("#")[0]
+
+
+def is_feedback(execution: str, result: object) -> bool:
+    """Whether the result of an execution, in the form of checkpoints, is feedback on its output, and not passed on by it."""
+    if not is_mapping(result):
+        return False
+    return str(result.get(TAG)).endswith(_FEEDBACK) and result[VALUE]["method_name"] == method_of(execution)
+
+
+_INSIDE = re.compile(r"(?P<around>.+)/[0-9a-f]{12}/[^/]+#\d+/\d+", re.DOTALL)
+
+
+def threads_of(thread_id: str, run: str, execution: str) -> str:
+    """Return the prefix of the threads of runs inside an execution.
+
+    Args:
+        thread_id: the flow's thread.
+        run: the id of its run, unique in the thread.
+        execution: the execution's id.
+    """
+    return f"{thread_id}/{run}/{execution}/"
+
+
+def enclosing_thread(thread_id: str) -> str | None:
+    """Return the thread of the flow that encloses a run; None for a standalone run."""
+    match = _INSIDE.fullmatch(thread_id)
+    return None if match is None else match["around"]

@@ -11,10 +11,7 @@ from pydantic import BaseModel
 from crewgraph.compiler.crew.state import MESSAGES
 from crewgraph.compiler.flow.algebra import GraphState, Progress
 from crewgraph.compiler.flow.background import Work
-from crewgraph.compiler.flow.classes import Classes, classes_of
-from crewgraph.compiler.flow.completion import of_run
-from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.compiler.flow.record import from_record, to_record
+from crewgraph.compiler.flow.record import Classes, classes_of, from_record, of_run, to_record
 from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import CommittedState
 from crewgraph.core.cancellation import Cancellation, check_cancelled, report_progress
@@ -39,7 +36,6 @@ class FlowRun:
 
     Args:
         flow: the flow.
-        plan: its trigger plan.
         state: its state; None if it has yet to be read from the checkpoint.
         inputs: the run's inputs.
         stored: whether checkpoints are written.
@@ -57,10 +53,8 @@ class FlowRun:
     speaker: str | None = None
     """The author of its message to a conversation; None if it takes part in none."""
 
-    def __init__(
-        self, flow: "FlowDefinition", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool
-    ) -> None:
-        self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
+    def __init__(self, flow: "FlowDefinition", state: object, inputs: Inputs, *, stored: bool) -> None:
+        self.flow, self.plan, self.inputs, self.stored = flow, flow.topology(), dict(inputs), stored
         self.state = state
         self.values: dict[str, object] = {}
         """The results of executions, as live objects."""
@@ -147,7 +141,7 @@ class FlowRun:
     @property
     def marks(self) -> frozenset[str]:
         """The methods after which the state is saved; empty if after all."""
-        return self.plan.definition.marks
+        return self.plan.marks
 
     @property
     def flow_id(self) -> str:
@@ -163,9 +157,7 @@ class FlowRun:
         kind = type(self.state) if isinstance(self.state, BaseModel) else None
         source = state_source(type(self.flow))
         state = kind or (source if isinstance(source, type) else None)
-        return classes_of(
-            self.plan.definition, type(self.flow), state, HumanFeedbackResult, *self.flow.stored_classes()
-        )
+        return classes_of(self.plan, type(self.flow), state, HumanFeedbackResult, *self.flow.stored_classes())
 
     def revived(self, value: Any) -> Any:
         """Restore a value from its checkpoint form."""

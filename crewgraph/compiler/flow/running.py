@@ -2,7 +2,7 @@
 
 from contextvars import ContextVar
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.definitions.flow.state import CURRENT_WRITER
 from crewgraph.schema import PlainDict
@@ -19,7 +19,7 @@ class Running:
     """A running execution; code inside it finds it in `RUNNING`."""
 
     def __init__(self, run: "FlowRun", name: str, method: str) -> None:
-        self.run, self.name, self.method = run, name, method
+        self.run, self.flow, self.name, self.method = run, run.flow, name, method
         self.outer = RUNNING.get()
         """The enclosing execution, if a method of another flow started the run."""
         self.writes: set[object] = set()
@@ -31,11 +31,6 @@ class Running:
     def state(self) -> Any:
         """The state that it works on."""
         return self.run.state
-
-    @property
-    def flow(self) -> Any:
-        """The flow that it is a method of."""
-        return self.run.flow
 
     @property
     def outermost(self) -> "Running":
@@ -56,12 +51,12 @@ class Running:
 
     @property
     def _threads(self) -> str:
-        from crewgraph.compiler.flow.completion import threads_of
+        from crewgraph.compiler.flow.record import threads_of
 
         return threads_of(str(self.run.thread_id), self.run.key, self.name)
 
 
-RUNNING: ContextVar[Running | None] = cast("Any", CURRENT_WRITER)
+RUNNING: ContextVar[Running | None] = CURRENT_WRITER
 """The flow method that encloses the running code."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.compiler.flow.background import backend_call
 from crewgraph.compiler.flow.report import question_of
@@ -12,7 +12,7 @@ from crewgraph.core.operations import Program, user_call
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import RunError, StorageError
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_object
 from crewgraph.text import printable_line, storable_id
 
 
@@ -20,17 +20,21 @@ def backends_of(flow: "FlowDefinition") -> list[Any]:
     """The persistence backends of a flow, its class and its methods."""
     definition = flow.topology()
     methods = definition.methods.values()
-    return _distinct([flow.persistence, definition.persistence, *(method.persistence for method in methods)])
+    return _distinct(flow.persistence, definition.persistence, *(method.persistence for method in methods))
 
 
 def backend_of_states(flow: "FlowDefinition") -> Any:
     """The backend to which the states of all methods go, or of those that are marked; None if only single methods have one."""
-    return next(iter(_distinct([flow.persistence, flow.topology().persistence])), None)
+    return _first(flow.persistence, flow.topology().persistence)
 
 
-def _distinct(backends: Sequence[object]) -> list[Any]:
-    """Return the distinct backends, compared by identity."""
-    return list({id(item): item for item in backends if item is not None and not isinstance(item, bool)}.values())
+def _distinct(*candidates: object) -> list[Any]:
+    """Return the distinct backends among candidates, compared by identity; True and False stand for none."""
+    return list({id(item): item for item in candidates if item is not None and not isinstance(item, bool)}.values())
+
+
+def _first(*candidates: object) -> Any:
+    return next(iter(_distinct(*candidates)), None)
 
 
 @contextmanager
@@ -52,14 +56,20 @@ def save_state(run: FlowRun, method: str) -> Program[None]:
 
     A failure does not undo the method: the run fails once the completion is stored (`run.unsaved`).
     """
-    definition = run.plan.definition
+    definition = run.plan
     method_definition = definition.methods[method]
     if method_definition.persistence is False or (definition.marks and method not in definition.marks):
         return
-    for backend in (run.flow.persistence, method_definition.persistence, definition.persistence):
-        if backend is not None and not isinstance(backend, bool):
-            yield from _save_in(run, method, backend)
-            break
+    backend = _first(run.flow.persistence, method_definition.persistence, definition.persistence)
+    if backend is not None:
+        failure = f"the state of flow `{run.name}` could not be saved after method `{method}`"
+        remedy = "If runs are stored, completed methods are kept; `resume` then saves the state again and continues."
+        save = partial(backend.save_state, flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
+        try:
+            with _storage_errors(backend, failure, remedy):
+                yield backend_call(run.cancellation, save)
+        except StorageError as error:  # the run fails with it, once the method's completion is stored
+            run.unsaved = (method, error)
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
@@ -132,16 +142,4 @@ def take_pending(run: FlowRun, taker: str) -> Program[None]:
 
 def _state_of(run: FlowRun) -> Any:
     """Return the state for backends: the model itself, or a copy of the dict."""
-    return dict(cast("dict[str, object]", run.state)) if isinstance(run.state, dict) else run.state
-
-
-def _save_in(run: FlowRun, method: str, backend: Any) -> Program[None]:
-    remedy = "If runs are stored, completed methods are kept; `resume` then saves the state again and continues."
-    try:
-        with _storage_errors(
-            backend, f"the state of flow `{run.name}` could not be saved after method `{method}`", remedy
-        ):
-            save = partial(backend.save_state, flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
-            yield backend_call(run.cancellation, save)
-    except StorageError as failure:  # the run fails with it, once the method's completion is stored
-        run.unsaved = (method, failure)
+    return dict(run.state) if is_object(run.state) else run.state

@@ -6,13 +6,13 @@ values left in the thread by an earlier run are not part of its state.
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import ormsgpack
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.flow.record import is_text, to_record
-from crewgraph.definitions.flow.state import Writer, assigned, read_with_retries, state_fields, track_writes
+from crewgraph.definitions.flow.state import assigned, read_with_retries, state_fields, track_writes
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
@@ -49,21 +49,6 @@ def _doubt(state: BaseModel, name: str, value: object) -> str | None:
 _SCALARS = (str, int, float, bool, type(None))
 
 
-class _Run(Protocol):
-    """The parts of a run that state tracking uses."""
-
-    state: Any
-    stored: bool
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def running(self) -> Mapping[str, Writer]: ...
-
-    def tag(self, kind: type[object]) -> str: ...
-
-
 class CommittedState:
     """The state of a run as of its last commit.
 
@@ -71,7 +56,7 @@ class CommittedState:
         run: the run.
     """
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: Any) -> None:  # a `FlowRun`
         self._run = run
         self._values: dict[str, object] = {}
         """The committed fields: packed, or scalars unchanged; the values themselves if the run is not stored."""
@@ -144,7 +129,7 @@ class CommittedState:
 
     def _set_by_others(self, done: Collection[str]) -> set[object]:
         """Return the fields that only executions in flight have set."""
-        running = self._run.running
+        running: Mapping[str, Any] = self._run.running
         fields: set[object] = set()
         for name, execution in list(running.items()):
             if name not in done:
@@ -163,9 +148,6 @@ class CommittedState:
                     stacklevel=user_stacklevel(),
                 )
 
-    def _recorded(self, name: str, value: object) -> object:
-        return to_record(value, f"`{name}` in the state of flow `{self._run.name}`", self._run.tag)
-
     def _packed(self) -> dict[str, object]:
         packed = {name: self._packed_value(name, value) for name, value in state_fields(self._run.state).items()}
         if len(packed) != len(self._values):
@@ -183,7 +165,8 @@ class CommittedState:
             return value
         if kind in _SCALARS:
             return to_record(value, name)
-        return read_with_retries(lambda: ormsgpack.packb(self._recorded(name, value)))
+        where = f"`{name}` in the state of flow `{self._run.name}`"
+        return read_with_retries(lambda: ormsgpack.packb(to_record(value, where, self._run.tag)))
 
 
 def _differ(before: object, now: object) -> bool:

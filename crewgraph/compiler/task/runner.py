@@ -208,7 +208,7 @@ class TaskRunner:
         """Run a coworker on a request; its answer is neither judged nor stored as a separate output."""
         crew, texts = self._crew, agent.rendered_texts(self._inputs)
         expected_output, role = self._book.slice("manager_request"), texts["role"] or ""
-        from crewgraph.definitions.task.delegated import DelegatedTaskDefinition
+        from crewgraph.definitions.task.task import DelegatedTaskDefinition
 
         task = DelegatedTaskDefinition.part_class.of(
             self._task, role, description=request, expected_output=expected_output, agent=agent

@@ -16,7 +16,7 @@ from crewgraph.contrib.conversations.state import (
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.flow.flow import FlowDefinition
-from crewgraph.definitions.flow.state import create_state, state_id
+from crewgraph.definitions.flow.state import TURN, create_state, state_id
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events.base import BaseEvent
@@ -181,10 +181,6 @@ def warn_user(message: str) -> None:
     warnings.warn(message, stacklevel=user_stacklevel())
 
 
-TURN = ":turn"
-"""The input that marks a run as a turn."""
-
-
 class Turn(TypedDict):
     """The value of the input `TURN`."""
 
@@ -196,10 +192,13 @@ class Turn(TypedDict):
 
 
 class TurnExtension:
-    """Runs a flow as a conversation; see `RunExtension`."""
+    """The part of a conversation in a run that has the input `TURN`."""
 
     def state_before(self, flow: Any, shown: object, inputs: PlainMapping) -> Any:
-        """Return the state of the conversation to continue; None if it is the one shown, or the flow has held none yet."""
+        """Return the state that a new run continues with.
+
+        None if that is the one of the flow object, `shown`, or it has held no conversation yet.
+        """
         shown_id, flow_id = state_id(shown), str(inputs["id"])
         if shown_id == flow_id or not messages_in(flow, shown):
             return None
@@ -216,14 +215,17 @@ class TurnExtension:
         set_field(state, "last_user_message", message)
 
     def end(self, flow: Any, state: Any, value: Any) -> None:
-        """Add the turn's result as an assistant message, unless a method has already answered the user."""
+        """Add the return value of the last method as an assistant message before the state is stored.
+
+        Not if a method has already answered the user.
+        """
         roles = [message_to_llm_dict(message)["role"] for message in messages_in(flow, state)]
         answers = roles[len(roles) - roles[::-1].index("user") :] if "user" in roles else roles
         if isinstance(value, str) and "assistant" not in answers:
             flow.append_assistant_message(value)
 
     def replaces(self, run: FlowRun, values: PlainMapping) -> bool:
-        """Return whether a message differs from that of the unfinished turn.
+        """Return whether a new run ignores the unfinished turn stored under its `id`, as its message is another one.
 
         Raises:
             RunError: If the unfinished turn waits for human feedback.

@@ -139,9 +139,9 @@ def _declared_method(name: str, method: FlowMethodDefinition, place: str, root: 
 def _metadata(method: FlowMethodDefinition, place: str) -> MethodMetadata:
     """Return the metadata that decorators would attach to the method."""
     metadata = MethodMetadata()
-    metadata.start, metadata.router = method.is_start, method.router
+    metadata.is_start, metadata.is_router = method.is_start, method.router
     if isinstance(method.start, str | dict):
-        metadata.again = read_condition(method.start, f"{place}.start")
+        metadata.condition = read_condition(method.start, f"{place}.start")
     if method.listen is not None:
         metadata.trigger = read_condition(method.listen, f"{place}.listen")
     outcomes = method.human_feedback.emit if method.human_feedback is not None else None

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field, model_validator
 
 from crewgraph.errors import ToolFailed
 from crewgraph.overrides import overridable
 from crewgraph.prompts.i18n import I18N, Book, default_book
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import is_list, is_mapping
 from crewgraph.tools.base import BaseTool, keep_never
 
 _SURROUNDING = " \t\r\n\"'`´“”„‟‘’‚«»‹›[]"
@@ -27,7 +27,7 @@ class _DelegationSchema(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _normalize(cls, values: Any) -> object:
-        return normalize_coworker(cast("PlainMapping", values)) if isinstance(values, Mapping) else values
+        return normalize_coworker(values) if is_mapping(values) else values
 
 
 class DelegateWorkToolSchema(_DelegationSchema):
@@ -144,7 +144,7 @@ def normalize_coworker(arguments: Mapping[str, object]) -> dict[str, Any]:
     if "co_worker" in normalized:
         normalized.setdefault("coworker", normalized.pop("co_worker"))
     coworker = normalized.get("coworker")
-    if isinstance(coworker, list) and len(cast("list[Any]", coworker)) == 1:
+    if is_list(coworker) and len(coworker) == 1:
         normalized["coworker"] = coworker[0]
     return normalized
 

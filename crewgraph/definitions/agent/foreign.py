@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
 from pydantic import BeforeValidator, PrivateAttr
@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, PrivateAttr
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.base import refuse_reference
+from crewgraph.schema import is_list
 
 if TYPE_CHECKING:
     from crewgraph.definitions.task.task import TaskDefinition
@@ -32,7 +33,7 @@ class ForeignAgentDefinition(BaseAgentDefinition):
         """Return the agent for an object."""
         role, goal, backstory = (_text(source, name) for name in ("role", "goal", "backstory"))
         tools: object = getattr(source, "tools", None)
-        listed = cast("list[Any]", tools) if isinstance(tools, list) else []
+        listed = tools if is_list(tools) else []
         agent = cls(role=role or type(source).__name__, goal=goal, backstory=backstory, tools=listed)
         agent._source = source
         return agent

@@ -33,7 +33,7 @@ from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.i18n import I18N
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_object, is_sequence
 from crewgraph.text import placeholders
 
 DEFAULT_MAX_DELEGATIONS = 10
@@ -195,25 +195,23 @@ class CrewDefinition(CrewMemories, CrewCheckpoints, MemoryFields, SkillFields):
     @model_validator(mode="before")
     @classmethod
     def _read_config(cls, values: object) -> object:
-        if not isinstance(values, dict):
+        if not is_object(values):
             return values
-        fields = cast(PlainDict, values)
-        config: object = fields.get("config")
+        config: object = values.get("config")
         if isinstance(config, (str, bytes)):
             config = _parse_config(config)
-        if isinstance(config, dict):
-            members = cast(PlainDict, config)
-            fields = {**fields, "config": members, **_build_members(members)}
-        return _resolve_manager(fields) if isinstance(fields.get("manager_agent"), str) else fields
+        if is_object(config):
+            values = {**values, "config": config, **_build_members(config)}
+        return _resolve_manager(values) if isinstance(values.get("manager_agent"), str) else values
 
     _refuse_single = field_validator("agents", "tasks", mode="before")(refuse_single)
 
     @field_validator("tasks", mode="before")
     @classmethod
     def _check_tasks(cls, tasks: object) -> object:
-        for task in cast("list[object]", tasks) if isinstance(tasks, (list, tuple)) else ():
+        for task in tasks if is_sequence(tasks) else ():
             refuse_reference(task, "a task")
-        return cast("object", tasks)
+        return tasks
 
     @field_validator("prompt_file", mode="after")
     @classmethod
@@ -223,17 +221,11 @@ class CrewDefinition(CrewMemories, CrewCheckpoints, MemoryFields, SkillFields):
         return value
 
     @model_validator(mode="after")
-    def _sync_prompt_file(self) -> Self:
+    def _complete(self) -> Self:
+        """Check the rules for crews, and create what its fields ask for."""
         if self.texts.prompt_file is not None:
             self.prompt_file = self.texts.prompt_file
-        return self
-
-    @model_validator(mode="after")
-    def _build_knowledge(self) -> Self:
-        return self.create_crew_knowledge()
-
-    @model_validator(mode="after")
-    def _check_rules(self) -> Self:
+        self.create_crew_knowledge()
         faults = validate_crew(self)
         if faults:
             raise ValidationError.from_exception_data(
@@ -247,10 +239,6 @@ class CrewDefinition(CrewMemories, CrewCheckpoints, MemoryFields, SkillFields):
                     for fault in faults
                 ],
             )
-        return self
-
-    @model_validator(mode="after")
-    def _build_memories(self) -> Self:
         return self.create_crew_memory()
 
     _derived: DerivedCache = PrivateAttr(default_factory=DerivedCache)
@@ -367,9 +355,9 @@ def _parse_config(config: str | bytes) -> object:
         parsed: object = json.loads(config)
     except ValueError as error:
         raise ValueError(f"{expected}; this text is no JSON: {error}") from error
-    if not isinstance(parsed, dict):
+    if not is_object(parsed):
         raise ValueError(f"{expected}, not {parsed!r:.60}")
-    return parsed  # pyright: ignore[reportUnknownVariableType]
+    return parsed
 
 
 def _build_members(config: PlainDict) -> dict[str, object]:
@@ -379,7 +367,7 @@ def _build_members(config: PlainDict) -> dict[str, object]:
     agents = [AgentDefinition.public_class(**fields) for fields in config["agents"]]
     by_role = {agent.role: agent for agent in agents}
     tasks: list[TaskDefinition] = []
-    for fields in cast(list[PlainDict], config["tasks"]):
+    for fields in config["tasks"]:
         role = fields.get("agent")
         if role is not None and role not in by_role:
             raise ValueError(f"a task in `config` names the agent {role!r}; there are {', '.join(map(repr, by_role))}")

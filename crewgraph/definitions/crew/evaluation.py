@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from crewgraph.definitions.costs import total_cost
 from crewgraph.llm.usage import UsageMetrics, total
 
 
@@ -117,8 +118,7 @@ class CrewTestResult(BaseModel, defer_build=True):
     @property
     def cost(self) -> float | None:
         """The cost of all rounds in USD, without judging; None where a price or the tokens are unknown."""
-        costs = [item.cost for item in self.rounds]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+        return total_cost(item.cost for item in self.rounds)
 
 
 def mean(numbers: Iterable[float | None]) -> float | None:

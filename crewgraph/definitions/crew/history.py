@@ -6,9 +6,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
-from crewgraph.definitions.html import html_section, html_table
+from crewgraph.definitions.html import StepTable, format_seconds_between, html_section, html_table, one_line
 from crewgraph.definitions.run_options import Inputs
-from crewgraph.definitions.step_table import StepTable, format_seconds_between, one_line
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.text import shorten
 
@@ -51,15 +50,9 @@ class TaskDiff:
         """What differs: any of "output", "agent", "description", "expected_output" and "usage"."""
         if self.a is None or self.b is None:
             return ()
-        a, b = self.a, self.b
-        parts = {
-            "output": _result(a) != _result(b),
-            "agent": a.agent != b.agent,
-            "description": a.description != b.description,
-            "expected_output": a.expected_output != b.expected_output,
-            "usage": a.usage != b.usage,
-        }
-        return tuple(name for name, is_other in parts.items() if is_other)
+        fields = ("agent", "description", "expected_output", "usage")
+        other = tuple(name for name in fields if getattr(self.a, name) != getattr(self.b, name))
+        return other if self.status == "same" else ("output", *other)
 
     @property
     def tokens(self) -> int:
@@ -213,7 +206,8 @@ class CrewSteps(StepTable[CrewStep]):
         before: datetime | None = None
         for step in self:
             if not step.tasks:
-                yield str(step.number), "", "", "started", one_line(_format_inputs(step.inputs)), "", ""
+                inputs = one_line(", ".join(f"{name}={value!r}" for name, value in step.inputs.items()))
+                yield str(step.number), "", "", "started", inputs, "", ""
             for place, task in enumerate(step.tasks):
                 output = step.outputs[task]
                 yield (
@@ -245,7 +239,3 @@ class CrewSteps(StepTable[CrewStep]):
                 continue
             status = "failed" if task in last.errors else "waiting" if task in last.waits else "next"
             yield "", task, "", status, one_line(last.errors.get(task, "")), "", ""
-
-
-def _format_inputs(inputs: Inputs) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in inputs.items())

@@ -1,25 +1,40 @@
 """Methods on the memories and the knowledge of crews."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from crewgraph.definitions.fields import resolve_knowledge
 from crewgraph.redaction import redacted_logger
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.crew.crew import CrewDefinition
     from crewgraph.knowledge.passage import SearchResult
 
 
 _COLLECTION = "crew"
 
+_log = redacted_logger("crewgraph")
 
-class CrewKnowledge:
-    """The knowledge of a crew."""
+_MEMORY_FIELDS: dict[str, tuple[str, ...]] = {
+    "short_term": ("short_term_memory",),
+    "long_term": ("long_term_memory",),
+    "entity": ("entity_memory",),
+    "external": ("external_memory",),
+    "memory": ("memory", "short_term_memory", "long_term_memory", "entity_memory", "external_memory"),
+    "knowledge": (),
+    "agent_knowledge": (),
+    "kickoff_outputs": (),
+}
+"""Fields of a crew by the name under which `reset_memories` resets them."""
+
+_ALIASES = {"short": "short_term", "long": "long_term"}
+
+
+class CrewMemories:
+    """The memories and the knowledge of a crew, and resetting them."""
 
     def create_crew_knowledge(self) -> Self:
         """Create `knowledge` from `knowledge_sources` if it is not set; sources are read later."""
-        crew = cast("CrewDefinition", self)
+        crew: Any = self
         knowledge = resolve_knowledge(crew.knowledge, crew.knowledge_sources, _COLLECTION, None, crew.embedder)
         if knowledge is not crew.knowledge:
             crew.knowledge = knowledge
@@ -63,11 +78,12 @@ class CrewKnowledge:
 
     @property
     def _current_knowledge(self) -> Any:
-        return cast("CrewDefinition", self.create_crew_knowledge()).knowledge
+        crew: Any = self.create_crew_knowledge()
+        return crew.knowledge
 
     def knowledge_of_type(self, kind: str) -> list[Any]:
         """Return the knowledge that `reset_memories` resets for "knowledge" (all of it) or "agent_knowledge"."""
-        crew = cast("CrewDefinition", self)
+        crew: Any = self
         if kind not in ("knowledge", "agent_knowledge"):
             return []
         knowledges: list[object] = [] if kind == "agent_knowledge" else [self._current_knowledge]
@@ -75,27 +91,6 @@ class CrewKnowledge:
             agent.set_knowledge(crew.embedder)
             knowledges.append(agent.knowledge)
         return list({id(item): item for item in knowledges if item is not None}.values())
-
-
-_log = redacted_logger("crewgraph")
-
-_MEMORY_FIELDS: dict[str, tuple[str, ...]] = {
-    "short_term": ("short_term_memory",),
-    "long_term": ("long_term_memory",),
-    "entity": ("entity_memory",),
-    "external": ("external_memory",),
-    "memory": ("memory", "short_term_memory", "long_term_memory", "entity_memory", "external_memory"),
-    "knowledge": (),
-    "agent_knowledge": (),
-    "kickoff_outputs": (),
-}
-"""Fields of a crew by the name under which `reset_memories` resets them."""
-
-_ALIASES = {"short": "short_term", "long": "long_term"}
-
-
-class CrewMemories(CrewKnowledge):
-    """The memories of a crew, and resetting them."""
 
     def active_memory(self, field: str) -> Any:
         """Return the memory that a run uses; None if there is none, or it was created automatically and `memory` is off."""

@@ -1,9 +1,11 @@
 """The plan that a crew makes before its tasks run, if `planning=True`."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, Field, field_validator
+
+from crewgraph.schema import is_list
 
 
 class PlanPerTask(BaseModel, defer_build=True):
@@ -21,9 +23,9 @@ class PlanPerTask(BaseModel, defer_build=True):
     @field_validator("plan", mode="before")
     @classmethod
     def _join_steps(cls, value: Any) -> object:
-        if not isinstance(value, list):
+        if not is_list(value):
             return value
-        steps = [str(step).strip() for step in cast(list[Any], value)]
+        steps = [str(step).strip() for step in value]
         return "\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1))
 
 

@@ -1,21 +1,25 @@
-"""A flow as data: its methods, collected once when its class is defined, and the checks on them."""
+"""A flow as data: its methods, collected once when its class is defined, their triggers by event, and the checks on them."""
 
-from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections import ChainMap, Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
+from crewgraph.core.digests import digest
 from crewgraph.definitions.base import DerivedCache
 from crewgraph.definitions.flow.method import (
     AndCondition,
     Condition,
     FlowCondition,
     FlowMethod,
+    OrCondition,
     build_method,
     events_of,
     get_metadata,
     is_conversational_only,
+    labels_in_code,
     returned_labels,
     texts_in_code,
     uncalled_usage,
@@ -114,6 +118,106 @@ class FlowTopology:
         return frozenset(name for name, method in self.methods.items() if method.persistence not in (None, False))
 
     @cached_property
+    def digest(self) -> str:
+        """A digest of the methods and their triggers, which tells whether a run began with the same ones."""
+        return digest(
+            {
+                name: (
+                    method.is_start,
+                    method.is_router,
+                    plain_condition(method.trigger),
+                    plain_condition(method.condition),
+                )
+                for name, method in self.methods.items()
+            }
+        )[:12]
+
+    @cached_property
+    def has_routers(self) -> bool:
+        """Whether any method is a router."""
+        return any(method.is_router for method in self.methods.values())
+
+    @cached_property
+    def kinds_of_listeners(self) -> Mapping[str, Sequence[bool]]:
+        """By event: True if routers listen to it, and then False if other methods do."""
+        kinds = {
+            event: {self.methods[name].is_router for name in listening} for event, listening in self.listeners.items()
+        }
+        return {event: sorted(found, reverse=True) for event, found in kinds.items()}
+
+    @cached_property
+    def ordered_events(self) -> frozenset[str]:
+        """The events whose listeners do not all run at once: several listen to them, one of which is a router."""
+        return frozenset(
+            event
+            for event, listening in self.listeners.items()
+            if len(listening) > 1 and True in self.kinds_of_listeners[event]
+        )
+
+    @cached_property
+    def triggers(self) -> Mapping[str, frozenset[str]]:
+        """The events that each method waits for."""
+        return {name: frozenset(events_of(method.trigger)) for name, method in self.methods.items()}
+
+    @cached_property
+    def again(self) -> Mapping[str, frozenset[str]]:
+        """The events that start each method again."""
+        return {name: frozenset(events_of(method.condition)) for name, method in self.methods.items()}
+
+    @cached_property
+    def listeners(self) -> Mapping[str, tuple[str, ...]]:
+        """The listeners of each event: routers first, then others, in definition order."""
+        listeners: dict[str, list[str]] = {}
+        for name in sorted(self.methods, key=lambda name: not self.methods[name].is_router):
+            for event in self.triggers[name] | self.again[name]:
+                listeners.setdefault(event, []).append(name)
+        return {event: tuple(names) for event, names in listeners.items()}
+
+    @cached_property
+    def racing(self) -> frozenset[str]:
+        """The listeners that run once per round, on the first of several events."""
+        return frozenset(
+            name
+            for name, method in self.methods.items()
+            if isinstance(method.trigger, OrCondition) and len(method.trigger.conditions) > 1 and not method.is_router
+        )
+
+    @cached_property
+    def starts(self) -> tuple[str, ...]:
+        """Return the methods that a run starts with: the starts without a condition, or else all starts."""
+        starts = [name for name, method in self.methods.items() if method.is_start]
+        return tuple([name for name in starts if self.methods[name].condition is None] or starts)
+
+    @cached_property
+    def repeating(self) -> frozenset[str]:
+        """Return the methods that may run more than once: on a cycle, with several triggers, or downstream of such a method.
+
+        The others need no counters in the checkpoints, which would grow with the flow.
+        """
+        following = {name: set(self._following(name)) for name in self.methods}
+        incoming = Counter(chain.from_iterable(following.values()))
+        once = [name for name in self.methods if not incoming[name] and not self._several(name)]
+        for name in once:
+            once += (one for one in following[name] if incoming[one] == 1 and not self._several(one))
+        return frozenset(self.methods.keys() - set(once))
+
+    def _several(self, name: str) -> bool:
+        """Whether a method has several triggering events."""
+        method = self.methods[name]
+        events = len(self.triggers[name]) + len(self.again[name])
+        return events > 1 or (method.is_start and events > 0)
+
+    def _following(self, name: str) -> Iterator[str]:
+        """Return the methods that a method may trigger."""
+        yield from (listener for listener in self.listeners.get(name, ()) if name in self.triggers[listener])
+        labels = labels_in_code(self.methods[name].func)
+        for event, listeners in self.listeners.items():
+            if (
+                self.methods[name].is_router or event in self.emitted_labels
+            ):  # a router may name any label, and any method
+                yield from listeners if labels is None or event in labels else ()
+
+    @cached_property
     def faults(self) -> tuple[str, ...]:
         """The errors that prevent the flow from running."""
         return tuple(self._find_faults())
@@ -164,14 +268,11 @@ class FlowTopology:
 
     def _can_occur(self, label: str, of_routers: bool = False) -> bool:
         """Whether a method returns a label, or may do so."""
-        for method in self.methods.values():
-            if of_routers and not method.is_router:
-                continue
-            if label in method.labels or label in texts_in_code(method.func):
-                return True
-            if _computes_labels(method):
-                return True
-        return False
+        return any(
+            label in method.labels or label in texts_in_code(method.func) or _computes_labels(method)
+            for method in self.methods.values()
+            if method.is_router or not of_routers
+        )
 
 
 def _computes_labels(method: FlowMethod) -> bool:
@@ -197,7 +298,11 @@ def build_definition(flow: type, base: FlowTopology | None) -> FlowTopology:
             if is_conversational_only(value) and not conversational:
                 continue
             if notes is not None:
-                _check_name(flow, name)
+                if name in _RESERVED_NAMES:
+                    raise DefinitionError(
+                        f"method `{name}` of flow `{flow.__name__}` has a name that every flow needs for itself. Name it "
+                        "otherwise."
+                    )
                 methods[name] = build_method(name, value, notes)
             elif name in methods and callable(value):  # an override keeps the metadata of the decorators
                 methods[name] = replace(methods[name], func=value)
@@ -217,19 +322,12 @@ def build_definition(flow: type, base: FlowTopology | None) -> FlowTopology:
     )
 
 
-def _check_name(flow: type, name: str) -> None:
-    if name in _RESERVED_NAMES:
-        raise DefinitionError(
-            f"method `{name}` of flow `{flow.__name__}` has a name that every flow needs for itself. Name it otherwise."
-        )
-
-
 def plain_condition(condition: Condition | None) -> Any:
     """Return a condition as plain data."""
     if not isinstance(condition, FlowCondition):
         return condition
     return {
-        "type": "AND" if isinstance(condition, AndCondition) else "OR",
+        "type": condition.type,
         "conditions": [plain_condition(item) for item in condition.conditions],
     }
 

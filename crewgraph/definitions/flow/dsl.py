@@ -31,11 +31,11 @@ def start(condition: object = None) -> Callable[[Method], Method]:
 
     def marked(function: Method) -> Method:
         metadata = ensure_metadata(function)
-        metadata.start = True
+        metadata.is_start = True
         if callable(condition) and not isinstance(condition, FlowCondition) and get_metadata(condition) is None:
             metadata.predicate = condition
         elif condition is not None:
-            metadata.again = parse_condition(condition, f"`@start` of `{_name(function)}`")
+            metadata.condition = parse_condition(condition, f"`@start` of `{_name(function)}`")
         return function
 
     return mark_uncalled(marked, "@start()")
@@ -72,7 +72,7 @@ def router(condition: object = None, *, emit: Sequence[str] | str | None = None)
 
     def marked(function: Method) -> Method:
         metadata = ensure_metadata(function)
-        metadata.router = True
+        metadata.is_router = True
         if condition is not None:
             metadata.trigger = parse_condition(condition, f"`@router` of `{_name(function)}`")
         if emit is not None:

@@ -1,9 +1,10 @@
 """Human input in flows: feedback on the output of methods, questions from inside methods, and the providers that ask."""
 
+from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from crewgraph.definitions.flow.method import ensure_metadata, mark_uncalled
 from crewgraph.definitions.html import html_section
@@ -73,14 +74,7 @@ class PendingFeedbackContext:
         return cls(**values)
 
 
-class _PendingMeta(type):
-    """Makes a `PendingFlow` an instance of `HumanFeedbackPending`."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return super().__instancecheck__(instance) or getattr(instance, "is_paused_flow", False) is True
-
-
-class HumanFeedbackPending(PicklableError, metaclass=_PendingMeta):
+class HumanFeedbackPending(PicklableError, metaclass=ABCMeta):
     """Raised by a provider that asked a person and does not wait: the run is stored, and resumes with the answer.
 
     The `PendingFlow` that `kickoff` then returns is also an instance of this class.
@@ -218,6 +212,7 @@ class Question:
         return cls(**known)
 
 
+@HumanFeedbackPending.register
 @dataclass(frozen=True, kw_only=True)
 class PendingFlow:
     """Returned by `kickoff` if the run waits for answers; `flow.resume(flow_id, answer)` continues it."""
@@ -230,9 +225,6 @@ class PendingFlow:
 
     questions: tuple[Question, ...]
     """The questions to answer."""
-
-    is_paused_flow: ClassVar[bool] = True
-    """Makes it an instance of `HumanFeedbackPending`."""
 
     @property
     def context(self) -> PendingFeedbackContext:
@@ -333,7 +325,7 @@ def human_feedback(
             strict=learn_strict,
         )
         if outcomes:
-            method_metadata.router, method_metadata.labels = True, outcomes
+            method_metadata.is_router, method_metadata.labels = True, outcomes
         return method
 
     return mark_uncalled(marked, "@human_feedback(...)")

@@ -18,12 +18,10 @@ from typing import Generic, Self
 from pydantic import BaseModel, ValidationError
 from typing_extensions import TypeVar
 
-from crewgraph.definitions.checkpoints import CheckpointSettings
+from crewgraph.definitions.checkpoints import CheckpointSettings, FlowCheckpoints
 from crewgraph.definitions.crew.process import KeepHistory
-from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extension, state_inputs
 from crewgraph.definitions.flow.definition import FlowTopology, build_definition
 from crewgraph.definitions.flow.fields import set_declared_fields
-from crewgraph.definitions.flow.memories import FlowMemories
 from crewgraph.definitions.flow.method import FlowMethod, events_of
 from crewgraph.definitions.flow.persistence import validate_persistence
 from crewgraph.definitions.flow.state import (
@@ -33,7 +31,9 @@ from crewgraph.definitions.flow.state import (
     create_state,
     is_incomplete,
     read_with_retries,
+    run_extension,
     state_id,
+    state_inputs,
     state_source,
     with_inputs,
     with_new_id,
@@ -44,43 +44,9 @@ from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
 from crewgraph.llm.usage import UsageMetrics
+from crewgraph.memory.memory import Memory
+from crewgraph.memory.records import MemoryMatch, MemoryRecord, sanitize_scope_name
 from crewgraph.text import suggestion
-
-
-class FlowDeclarations:
-    """Methods that read and write declarations."""
-
-    _declared: ClassVar["FlowDeclaration | None"] = None
-    """The declaration that the class was created from, if any."""
-
-    @classmethod
-    def from_declaration(
-        cls,
-        *,
-        contents: "FlowDeclaration | str | dict[str, Any] | None" = None,
-        path: Path | str | None = None,
-        **kwargs: object,
-    ) -> Any:
-        """Create a flow from a YAML or JSON declaration. Python names in it are imported: load only files that you trust.
-
-        Args:
-            contents: YAML or JSON text, its parsed data, or a `FlowDeclaration`.
-            path: A file to read if `contents` is None; file names in it are relative to its folder.
-            kwargs: Arguments of the flow's constructor, such as `checkpointer`.
-
-        Raises:
-            DefinitionError: Neither argument is given, the text cannot be parsed, or a name in it cannot be resolved.
-            FileNotFoundError: The file, or that of a crew, does not exist.
-            ValidationError: The declaration is invalid; lists all faults.
-            ScriptRefused: It contains a script, and `CREWGRAPH_ALLOW_FLOW_SCRIPTS` is not set.
-        """
-        return extension("declared.flow")(cls, contents, path, kwargs)
-
-    @classmethod
-    def flow_definition(cls) -> "FlowDeclaration":
-        """Return the flow as a declaration for `from_declaration`: the original one, or one derived from the class."""
-        return cls._declared if cls._declared is not None else extension("declared.written")(cls)
-
 
 State = TypeVar("State", default=Any)
 
@@ -88,7 +54,7 @@ _SETTINGS = {"name", "max_method_calls"}
 """Attributes that the constructor sets if the state has no field of the name."""
 
 
-class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[State]):
+class FlowDefinition(FlowCheckpoints, Generic[State]):
     """The fields, the state and the methods of a flow, whose methods are decorated with `start`, `listen` and `router`.
 
     `Flow[State]` sets the pydantic model of the state; the default state is a dict.
@@ -127,11 +93,46 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     conversational: ClassVar[bool] = False
     """Whether the flow is a conversation."""
 
+    memory: Any = None
+    """The memory of the flow: a `Memory`, a scope or slice of one, or an object with `remember` and `recall`; for None, a
+    memory of its own below the scope `/flow/<its name>`."""
+
     input_provider: Any = None
     """Answers questions of `self.ask`; see `InputProvider`. None uses that of `flow_config`."""
 
     _definition: ClassVar[FlowTopology]
     _fields: ClassVar[Mapping[str, type]] = {}
+
+    _declared: ClassVar["FlowDeclaration | None"] = None
+    """The declaration that the class was created from, if any."""
+
+    @classmethod
+    def from_declaration(
+        cls,
+        *,
+        contents: "FlowDeclaration | str | dict[str, Any] | None" = None,
+        path: Path | str | None = None,
+        **kwargs: object,
+    ) -> Any:
+        """Create a flow from a YAML or JSON declaration. Python names in it are imported: load only files that you trust.
+
+        Args:
+            contents: YAML or JSON text, its parsed data, or a `FlowDeclaration`.
+            path: A file to read if `contents` is None; file names in it are relative to its folder.
+            kwargs: Arguments of the flow's constructor, such as `checkpointer`.
+
+        Raises:
+            DefinitionError: Neither argument is given, the text cannot be parsed, or a name in it cannot be resolved.
+            FileNotFoundError: The file, or that of a crew, does not exist.
+            ValidationError: The declaration is invalid; lists all faults.
+            ScriptRefused: It contains a script, and `CREWGRAPH_ALLOW_FLOW_SCRIPTS` is not set.
+        """
+        return extension("declared.flow")(cls, contents, path, kwargs)
+
+    @classmethod
+    def flow_definition(cls) -> "FlowDeclaration":
+        """Return the flow as a declaration for `from_declaration`: the original one, or one derived from the class."""
+        return cls._declared if cls._declared is not None else extension("declared.written")(cls)
 
     @classmethod
     def define(cls) -> None:
@@ -175,16 +176,22 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
         """
         if self._fields:
             values = set_declared_fields(self, self._fields, values)
-        self._apply_options(
-            initial_state=initial_state,
-            suppress_flow_events=suppress_flow_events,
-            checkpointer=checkpointer,
-            keep_history=keep_history,
-            streaming=stream,
-            verbose=verbose,
-            input_provider=input_provider,
-        )
-        self._init_memory(memory)
+        options: dict[str, object] = {
+            "initial_state": initial_state,
+            "suppress_flow_events": suppress_flow_events,
+            "checkpointer": checkpointer,
+            "keep_history": keep_history,
+            "streaming": stream,
+            "verbose": verbose,
+            "input_provider": input_provider,
+        }
+        for name, value in options.items():
+            if value is not None:
+                setattr(self, name, value)
+        if memory is not None:
+            self.memory = self._checked_memory(memory)
+        elif self.memory is None:
+            self.memory = Memory(root_scope=f"/flow/{sanitize_scope_name(self.flow_name)}")
         self._init_checkpoint(checkpoint)
         self.persistence, self.tracing = validate_persistence(persistence), tracing
         self._lock, self._has_started = Lock(), False
@@ -219,12 +226,6 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
                     stacklevel=user_stacklevel(),
                 )
         return of_state
-
-    def _apply_options(self, **options: object) -> None:
-        """Set the options that are not None; for others the class's values apply."""
-        for name, value in options.items():
-            if value is not None:
-                setattr(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the last run, which holds what only this process has."""
@@ -381,6 +382,60 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
         if source is None and self.conversational:
             source = extension("conversations.state")
         return create_state(source, self.flow_name)
+
+    def remember(self, content: str | list[str], **words: Any) -> MemoryRecord | list[MemoryRecord] | None:
+        """Store one or several texts; see `Memory.remember` and `Memory.remember_many` for the arguments.
+
+        Storing a memory is a side effect of the method, like writing a file: it stays if the method fails later. A method that
+        runs again after a crash stores it again, which makes no second record of the same text in the same scope.
+
+        Raises:
+            StorageError: it cannot be kept.
+        """
+        memory = self._checked_memory(self.memory)
+        if isinstance(content, list):
+            return memory.remember_many(content, **words)
+        return memory.remember(content, **words)
+
+    async def aremember(self, content: str | list[str], **words: object) -> MemoryRecord | list[MemoryRecord] | None:
+        """Store one or several texts, on the current event loop; see `remember`."""
+        memory = self._checked_memory(self.memory)
+        if isinstance(content, list):
+            return await memory.aremember_many(content, **words)
+        return await memory.aremember(content, **words)
+
+    def recall(self, query: str, **words: object) -> list[MemoryMatch]:
+        """Return the memories that match a query, best first; see `Memory.recall` for the arguments.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
+        return self._checked_memory(self.memory).recall(query, **words)
+
+    async def arecall(self, query: str, **words: object) -> list[MemoryMatch]:
+        """Return the memories that match a query, on the current event loop; see `recall`."""
+        return await self._checked_memory(self.memory).arecall(query, **words)
+
+    def extract_memories(self, content: str) -> list[str]:
+        """Return the statements in a text that are worth remembering; see `Memory.extract_memories`. Nothing is stored."""
+        return self._checked_memory(self.memory).extract_memories(content)
+
+    async def aextract_memories(self, content: str) -> list[str]:
+        """Return the statements in a text that are worth remembering, on the current event loop; see `extract_memories`."""
+        return await self._checked_memory(self.memory).aextract_memories(content)
+
+    def _checked_memory(self, memory: Any) -> Any:
+        """Return a memory unchanged if flows can use it.
+
+        Raises:
+            DefinitionError: it does not remember; the class may have something else under the name `memory`.
+        """
+        if all(callable(getattr(memory, method_name, None)) for method_name in ("remember", "recall")):
+            return memory
+        raise DefinitionError(
+            f"`memory` of flow `{type(self).__name__}` is {memory!r:.60}; pass a `Memory()`, a scope or a slice of one, or leave "
+            "it out for a memory of its own"
+        )
 
     @property
     def _methods(self) -> Mapping[str, FlowMethod]:

@@ -4,7 +4,6 @@ An event is the name of a completed method, or a label: a value that a router re
 """
 
 import dis
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -15,10 +14,11 @@ from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
 
 from crewgraph.annotations import return_type
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 
 
-class FlowCondition(ABC):
+@dataclass(frozen=True)
+class FlowCondition:
     """A condition of several events that a method waits for."""
 
     conditions: "tuple[Condition, ...]"
@@ -32,35 +32,26 @@ class FlowCondition(ABC):
         """Return the condition as a list."""
         return list(self.conditions)
 
-    @abstractmethod
-    def evaluate(self, context: Mapping[str, object]) -> bool:
+    def evaluate(self, context: Mapping[str, Any]) -> bool:
         """Return whether the condition is met.
 
         Args:
             context: under "events", the names of the events so far.
         """
+        met = (is_met(condition, context["events"]) for condition in self.conditions)
+        return all(met) if self.type == "AND" else any(met)
 
 
-@dataclass(frozen=True)
 class AndCondition(FlowCondition):
     """Met once all of its conditions are."""
 
-    type: ClassVar[str] = "AND"
-    conditions: "tuple[Condition, ...]"
-
-    def evaluate(self, context: Mapping[str, Any]) -> bool:
-        return all(is_met(condition, context["events"]) for condition in self.conditions)
+    type = "AND"
 
 
-@dataclass(frozen=True)
 class OrCondition(FlowCondition):
     """Met once any of its conditions is."""
 
-    type: ClassVar[str] = "OR"
-    conditions: "tuple[Condition, ...]"
-
-    def evaluate(self, context: Mapping[str, Any]) -> bool:
-        return any(is_met(condition, context["events"]) for condition in self.conditions)
+    type = "OR"
 
 
 Condition = str | FlowCondition
@@ -97,8 +88,8 @@ def parse_condition(argument: Any, where: str) -> Condition:
         return argument
     if isinstance(argument, str) and argument:
         return argument
-    if isinstance(argument, Mapping):
-        read = _parse_mapping(cast("PlainMapping", argument), where)
+    if is_mapping(argument):
+        read = _parse_mapping(argument, where)
         if read is not None:
             return read
     elif callable(argument) and isinstance(name := getattr(argument, "__name__", None), str) and name != "<lambda>":
@@ -215,13 +206,13 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass
 class MethodMetadata:
-    """The metadata declared by the decorators of a function."""
+    """The metadata declared by the decorators of a function; see `FlowMethod`."""
 
-    start: bool = False
-    again: Condition | None = None
+    is_start: bool = False
+    condition: Condition | None = None
     predicate: Predicate | None = None
     trigger: Condition | None = None
-    router: bool = False
+    is_router: bool = False
     labels: tuple[str, ...] | None = None
     persistence: Any = None
     verbose: bool = False
@@ -325,18 +316,7 @@ class RouterMethod(FlowMethod):
 
 def build_method(name: str, function: Any, notes: MethodMetadata) -> FlowMethod:
     """Build a flow method from its metadata."""
-    kind = RouterMethod if notes.router else StartMethod if notes.start else ListenMethod
+    kind = RouterMethod if notes.is_router else StartMethod if notes.is_start else ListenMethod
     labels = notes.labels if notes.labels is not None else tuple(sorted(returned_labels(function) or ()))
-    return kind(
-        name=name,
-        func=function,
-        trigger=notes.trigger,
-        condition=notes.again,
-        predicate=notes.predicate,
-        is_start=notes.start,
-        is_router=notes.router,
-        labels=labels,
-        persistence=notes.persistence,
-        verbose=notes.verbose,
-        feedback=notes.feedback,
-    )
+    fields: PlainDict = {**vars(notes), "labels": labels}
+    return kind(name=name, func=function, **fields)

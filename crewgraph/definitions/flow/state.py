@@ -9,35 +9,20 @@ from contextvars import ContextVar
 from copy import deepcopy
 from functools import wraps
 from threading import Lock
-from typing import Any, Generic, Protocol, SupportsIndex, TypeVar, cast, get_args, get_origin
+from typing import Any, Final, Generic, SupportsIndex, TypeVar, cast, get_args, get_origin
 from uuid import uuid4
 
 from pydantic import BaseModel, Field, ValidationError
 
+from crewgraph.core.files import FILES, files_in
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainDict
+from crewgraph.extensions import extension
+from crewgraph.schema import PlainDict, is_object
 
-
-class Writer(Protocol):
-    """A running method, which may set fields of a state."""
-
-    writes: set[Any]
-    """The names of the fields it has set."""
-
-    @property
-    def state(self) -> Any:
-        """The state of the run."""
-        ...
-
-    @property
-    def flow(self) -> Any:
-        """The flow of the method."""
-        ...
-
-
-CURRENT_WRITER: ContextVar[Writer | None] = ContextVar("crewgraph_state_writer", default=None)
-"""The method that encloses the running code."""
+CURRENT_WRITER: ContextVar[Any] = ContextVar("crewgraph_state_writer", default=None)
+"""The running method that encloses the code, with the `flow`, the `state` of the run, and the `writes`: the names of the fields
+that it has set."""
 
 
 def current_flow() -> Any:
@@ -157,7 +142,7 @@ def state_fields(state: Any) -> dict[str, Any]:
     """Return the fields of a state, which concurrent methods may be changing."""
     if isinstance(state, BaseModel):
         return read_with_retries(lambda: {**state.__dict__, **(state.__pydantic_extra__ or {})})
-    return read_with_retries(lambda: dict(cast("PlainDict", state)))
+    return read_with_retries(lambda: dict(state))
 
 
 def state_source(flow: type[Any]) -> Any:
@@ -184,6 +169,10 @@ def create_state(source: object, flow: str) -> Any:
     """
     if source is None or source is dict:
         state: object = StateDict()
+    elif is_object(source):
+        state = StateDict(deepcopy(source))
+    elif isinstance(source, BaseModel):
+        state = deepcopy(source)
     elif isinstance(source, type) and issubclass(source, BaseModel):
         try:
             state = source(**_id_if_missing(source))
@@ -192,17 +181,13 @@ def create_state(source: object, flow: str) -> Any:
                 f"the state `{source.__name__}` of flow `{flow}` cannot be created without values: {error}. Give its fields "
                 "defaults, or give the flow `initial_state=`."
             ) from error
-    elif isinstance(source, dict):
-        state = StateDict(deepcopy(cast("PlainDict", source)))
-    elif isinstance(source, BaseModel):
-        state = deepcopy(source)
     else:
         raise DefinitionError(
             f"the state of flow `{flow}` is {source!r:.80}; pass a pydantic model, its class, or a dict."
         )
-    if isinstance(state, dict):
-        cast("PlainDict", state).setdefault("id", str(uuid4()))
-        return cast("Any", state)
+    if is_object(state):
+        state.setdefault("id", str(uuid4()))
+        return state
     if not getattr(state, "id", None):
         object.__setattr__(state, "id", str(uuid4()))  # also where the model has no such field
     return state
@@ -221,16 +206,16 @@ def is_incomplete(state: object) -> bool:
 
 def state_id(state: Any) -> str:
     """Return the `id` of a state."""
-    return str(cast("PlainDict", state)["id"] if isinstance(state, dict) else state.id)
+    return str(state["id"] if is_object(state) else state.id)
 
 
 def with_new_id(state: Any) -> Any:
     """Return the state with another `id`; an `id` that is not a string belongs to the user and is kept."""
-    if isinstance(state, dict):
+    if is_object(state):
         state["id"] = str(uuid4())
     elif isinstance(state.id, str):
         object.__setattr__(state, "id", str(uuid4()))
-    return cast("Any", state)
+    return state
 
 
 def input_fields(kind: type[BaseModel]) -> dict[str, str]:
@@ -242,23 +227,40 @@ def input_fields(kind: type[BaseModel]) -> dict[str, str]:
     return names
 
 
+TURN: Final = ":turn"
+"""The input that makes a run a turn of a conversation; no field of a state and no parameter can have such a name."""
+
+
+def run_extension(inputs: Inputs) -> Any:
+    """Return what takes part in a run with these inputs besides the flow: the extension for conversations, or None."""
+    return extension("conversations.turns") if TURN in inputs else None
+
+
+def state_inputs(inputs: Inputs) -> dict[str, Any]:
+    """Return the inputs that are fields of the state or parameters of methods."""
+    apart = (TURN, FILES) if files_in(inputs) else (TURN,)
+    return {name: value for name, value in inputs.items() if name not in apart}
+
+
 def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
     """Return the state with new values for its fields; what the others hold is not judged.
 
     Raises:
         DefinitionError: the values do not fit the state's model.
     """
-    if isinstance(state, dict):
-        cast("PlainDict", state).update(inputs)
-        return cast("Any", state)
-    kind = cast("type[BaseModel]", type(state))
+    if is_object(state):
+        state.update(inputs)
+        return state
+    model: BaseModel = state
+    kind = type(model)
     open_ended = kind.model_config.get("extra") == "allow"
     names = input_fields(kind)
     fields = {names.get(name, name): value for name, value in inputs.items() if name in names or open_ended}
-    has_values = bool(fields) or is_incomplete(state)
-    updated = _validated(kind, _current_values(state), fields, flow) if has_values else state
-    attributes = cast("PlainDict", state.__dict__)
-    for name, value in attributes.items():
+    has_values = bool(fields) or is_incomplete(model)
+    current = {name: value for name, value in vars(model).items() if name in kind.model_fields}
+    current |= model.__pydantic_extra__ or {}
+    updated = _validated(kind, current, fields, flow) if has_values else model
+    for name, value in vars(model).items():
         if name not in vars(updated):
             object.__setattr__(updated, name, value)
     if "id" in inputs:
@@ -287,11 +289,6 @@ def assigned(state: BaseModel, name: str, value: object) -> object:
     copy = state.model_copy()
     type(state).__pydantic_validator__.validate_assignment(copy, name, value)
     return copy.__dict__[name]
-
-
-def _current_values(state: BaseModel) -> dict[str, object]:
-    there = vars(state)
-    return {name: there[name] for name in type(state).model_fields if name in there} | (state.__pydantic_extra__ or {})
 
 
 class _OfMethod(Generic[T]):

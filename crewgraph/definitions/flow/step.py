@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from crewgraph.definitions.step_table import StepTable, format_seconds_between, one_line
+from crewgraph.definitions.html import StepTable, format_seconds_between, one_line
 
 
 @dataclass(frozen=True, kw_only=True)

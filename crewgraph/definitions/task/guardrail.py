@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Self, cast, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_validator
 
@@ -11,7 +11,7 @@ from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.overrides import override_of
 from crewgraph.prompts.i18n import Book
 from crewgraph.redaction import redact_text
-from crewgraph.schema import model_outline
+from crewgraph.schema import is_list, is_sequence, model_outline
 from crewgraph.text import shorten
 
 Guardrail = Callable[[TaskOutput], Any] | str
@@ -55,7 +55,7 @@ class GuardrailResult(BaseModel, defer_build=True):
         """
         if isinstance(result, cls):
             return result
-        pair: list[Any] = [*cast(Sequence[Any], result)] if isinstance(result, (tuple, list)) else []
+        pair = [*result] if is_sequence(result) else []
         try:
             given, data = pair
             accepted = given if isinstance(given, bool) else TypeAdapter(bool).validate_python(given)
@@ -163,7 +163,7 @@ class Faithfulness(BaseModel, defer_build=True):
 
 def _join_sentences(value: Any) -> object:
     """Join a list of sentences."""
-    return "; ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
+    return "; ".join(map(str, value)) if is_list(value) else value
 
 
 class ModelGuardrail:

@@ -11,10 +11,9 @@ from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, field_serializer, model_validator
 
-from crewgraph.definitions.costs import Cost, Costs
+from crewgraph.definitions.costs import Cost, Costs, total_cost
 from crewgraph.definitions.fields import AnyForm
-from crewgraph.definitions.html import html_answer, html_table
-from crewgraph.definitions.step_table import one_line
+from crewgraph.definitions.html import html_answer, html_table, one_line
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.llm.prices import cost
 from crewgraph.llm.usage import UsageMetrics, plain_usage
@@ -349,8 +348,7 @@ class CrewOutput(LegacyOutput):
     @property
     def cost(self) -> float | None:
         """Cost of the run in USD, by the prices of `crewgraph.llm.prices`; None if a price or the token usage is unknown."""
-        costs = [output.cost for output in self._all_outputs]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+        return total_cost(output.cost for output in self._all_outputs)
 
     @property
     def costs(self) -> Costs:

@@ -1,4 +1,4 @@
-"""Tasks: `Task`, and `ConditionalTask`, which may be skipped."""
+"""Tasks: `Task`, `ConditionalTask`, which may be skipped, and the parts of a task that were delegated to coworkers."""
 
 import re
 import warnings
@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from datetime import datetime
 from operator import is_
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Protocol, Self, cast, final, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, final, runtime_checkable
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -25,6 +25,7 @@ from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.i18n import I18N, default_book
 from crewgraph.redaction import redact_text
+from crewgraph.schema import is_sequence
 from crewgraph.text import fill_path, placeholders
 
 
@@ -311,17 +312,17 @@ class TaskDefinition(TemplatedDefinition):
     @property
     def all_guardrails(self) -> list[Guardrail]:
         """The guardrails, in order."""
-        if self.guardrails is None or (isinstance(self.guardrails, (list, tuple)) and not self.guardrails):
+        several = self.guardrails
+        if several is None or (is_sequence(several) and not several):
             return [] if self.guardrail is None else [self.guardrail]
-        return list(self.guardrails) if isinstance(self.guardrails, (list, tuple)) else [self.guardrails]  # pyright: ignore[reportUnknownArgumentType]
+        return [*several] if is_sequence(several) else [several]
 
     _refuse_single = field_validator("context", mode="before")(refuse_single)
 
     @field_validator("context", mode="before")
     @classmethod
     def _check_context(cls, context: object) -> object:
-        others = cast("list[object]", context) if isinstance(context, (list, tuple)) else ()
-        for other in others:
+        for other in context if is_sequence(context) else ():
             refuse_reference(other, "a task")
             if not isinstance(other, (TaskDefinition, Mapping)):
                 raise PydanticCustomError(
@@ -329,14 +330,14 @@ class TaskDefinition(TemplatedDefinition):
                     "{other} is not a task; `context` holds the tasks themselves: `context=[research]`.",
                     {"other": f"{other!r:.60}"},
                 )
-        return cast("object", context)
+        return context
 
     @field_validator("guardrail", "guardrails", mode="after")
     @classmethod
     def _check_guardrails(cls, value: Any) -> object:
-        for guardrail in value if isinstance(value, (list, tuple)) else (value,):  # pyright: ignore[reportUnknownVariableType]
+        for guardrail in value if is_sequence(value) else (value,):
             validate_guardrail(guardrail)
-        return value  # pyright: ignore[reportUnknownVariableType]
+        return value
 
     @field_validator("converter_cls", mode="after")
     @classmethod
@@ -449,3 +450,37 @@ class ConditionalTaskDefinition(TaskDefinition):
             agent=self.agent.role if self.agent else "",
             was_skipped=True,
         )
+
+
+class DelegatedTaskDefinition(TaskDefinition):
+    """The work that an agent delegates to a coworker as part of its task."""
+
+    part_class: ClassVar[type["DelegatedTaskDefinition"]]
+    """The class that agents get, with the methods that run it; set by `crewgraph.task`."""
+
+    _original: TaskDefinition = PrivateAttr()
+    _role: str = PrivateAttr(default="")
+
+    @classmethod
+    def of(cls, original: TaskDefinition, role: str, **fields: Any) -> Self:
+        """A part of a task.
+
+        Args:
+            original: the task, or an already delegated part of it.
+            role: what the coworker is called in this run.
+            fields: of the part.
+        """
+        part = cls(**fields)
+        part._original = original.original if isinstance(original, DelegatedTaskDefinition) else original
+        part._role = role
+        return part
+
+    @property
+    def original(self) -> TaskDefinition:
+        """The task that it is a part of."""
+        return self._original
+
+    @property
+    def coworker_role(self) -> str:
+        """What the coworker is called in the run."""
+        return self._role

@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
 
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.surroundings import AROUND
@@ -14,6 +13,7 @@ from crewgraph.core.messages import Message
 from crewgraph.core.operations import Program, user_call
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
+from crewgraph.definitions.costs import total_cost
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.evaluation import CrewTestResult, Mark, ScoredRound, TaskScore, mean
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
@@ -101,7 +101,9 @@ def evaluation_program(
             with progress(f"Test of {crew.name}", rounds, "rounds", shown=not crew.verbose) as shown:
                 for _ in range(rounds):
                     started = time.monotonic()
-                    output = yield from _test_round(crew, values, checkpointer)
+                    # It saves no memories, so that rounds do not influence each other.
+                    with scoped(AROUND, AROUND.get()._replace(tested=crew)):
+                        output = yield from kickoff_program(crew, values, RunOptions(checkpointer=checkpointer))
                     seconds = time.monotonic() - started
                     outputs = _outputs(crew, output)
                     scores = yield from judge.scores(outputs, result)
@@ -121,12 +123,6 @@ def evaluation_program(
         emit_crew_event(CrewTestCompletedEvent, crew, **fields)
         yield from wait_for_listeners()
     return result
-
-
-def _test_round(crew: CrewDefinition, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
-    """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
-    with scoped(AROUND, AROUND.get()._replace(tested=crew)):
-        return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))
 
 
 def _outputs(crew: CrewDefinition, output: object) -> list[tuple[TaskDefinition, TaskOutput]]:
@@ -154,12 +150,23 @@ class _Judge:
         self, outputs: Sequence[tuple[TaskDefinition, TaskOutput]], result: CrewTestResult
     ) -> Program[list[TaskScore]]:
         """Return the scores of a round; the usage of the judging model is added to the result."""
-        judged = [(output, self._model_for(task)) for task, output in outputs if not output.was_skipped]
+        judged = [
+            (output, model_of(self._agent.llm, self._agent, task, self._crew))
+            for task, output in outputs
+            if not output.was_skipped
+        ]
         marks: list[PlainDict] = []
         if judged:
 
             def body(_: Mapping[str, object]) -> Body[dict[str, object]]:
-                return {"marks": {"all": (yield from _mark_outputs(judged, self._book))}}
+                scopes = [
+                    Scope(
+                        name=f"Evaluation: {shorten(output.name or output.description, 60)}",
+                        body=partial(_mark_output, output, model, self._book),
+                    )
+                    for output, model in judged
+                ]
+                return {"marks": {"all": (yield Together(scopes))}}
 
             result_by_node = yield from run_standalone(f"Evaluation: {self._crew.name}", "marks", body)
             marks = result_by_node["all"]
@@ -172,9 +179,6 @@ class _Judge:
             self._report(task, scores[-1])
         result.evaluation_usage.add_usage_metrics(ledger.total)
         return scores
-
-    def _model_for(self, task: TaskDefinition) -> Model:
-        return model_of(self._agent.llm, self._agent, task, self._crew)
 
     def _report(self, task: TaskDefinition, score: TaskScore) -> None:
         if score.error is not None:
@@ -189,9 +193,8 @@ class _Judge:
 def _round(output: object, scores: list[TaskScore], seconds: float) -> ScoredRound:
     if isinstance(output, CrewOutput):
         return ScoredRound(scores=scores, seconds=seconds, usage=output.token_usage, cost=output.cost)
-    costs = [score.cost for score in scores]
-    cost = None if None in costs else sum(item for item in costs if item is not None)
-    return ScoredRound(scores=scores, seconds=seconds, usage=total(score.usage for score in scores), cost=cost)
+    usage, cost = total(score.usage for score in scores), total_cost(score.cost for score in scores)
+    return ScoredRound(scores=scores, seconds=seconds, usage=usage, cost=cost)
 
 
 def _score(task: TaskDefinition, output: TaskOutput, mark: PlainDict) -> TaskScore:
@@ -208,24 +211,8 @@ def _score(task: TaskDefinition, output: TaskOutput, mark: PlainDict) -> TaskSco
     )
 
 
-def _mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, object]]]:
-    """Return the mark of each output, or the `error` that prevented it, with the `usage` of the judge.
-
-    Args:
-        outputs: the outputs, each with the model that judges it.
-        book: the prompts.
-    """
-    scopes = [
-        Scope(
-            name=f"Evaluation: {shorten(output.name or output.description, 60)}",
-            body=partial(_mark_output, output, model, book),
-        )
-        for output, model in outputs
-    ]
-    return (yield Together(scopes))
-
-
 def _mark_output(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, object]]:
+    """Return the mark of an output, or the `error` that prevented it, with the `usage` of the model that judges it."""
     usage = UsageLedger()
     text = book.slice(
         "evaluation_text",

@@ -31,7 +31,7 @@ from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
-from crewgraph.runtime.crew.results import crew_output
+from crewgraph.runtime.crew.results import crew_output, crew_question
 from crewgraph.runtime.execution import Run
 from crewgraph.runtime.runs.storage import RunPlace, checkpointer_for
 from crewgraph.schema import is_mapping
@@ -170,14 +170,10 @@ def run_with_questions(
 
 def _ask_feedback(interrupts: Sequence[Interrupt]) -> bool:
     """Whether lines of a pipe or file may answer: not an approval, which a person gives."""
-    from crewgraph.runtime.runs.index import crew_question
-
     return all(crew_question(item).kind == "feedback" for item in interrupts)
 
 
 def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
-    from crewgraph.runtime.runs.index import crew_question
-
     task = crew_question(interrupt).task
     return nodes.index(task) if task in nodes else len(nodes)
 
@@ -190,8 +186,6 @@ def _answers_from_terminal(
         task.slug: (task.task.name or textwrap.shorten(task.task.description, _MAX_TITLE, placeholder=" …"))
         for task in tasks
     }
-    from crewgraph.runtime.runs.index import crew_question
-
     questions = [crew_question(item) for item in interrupts]
     answers = yield blocking(
         lambda: {question.id: ask_at_terminal(_prompt(question, titles)) for question in questions}
@@ -224,20 +218,12 @@ def file_answers(
     return (yield from _store_answers(interrupts, answers, place.checkpointer, checkpoint.config))
 
 
-def _as_asked(question: Any, answer: object) -> object:
-    """Return an answer in the form that the asking code expects."""
-    is_of_middleware = is_mapping(question) and "action_requests" in question
-    return decisions_of(question, answer) if is_of_middleware else answer
-
-
 def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
     """Return the answers by question id.
 
     Raises:
         RunError: an answer is for an unknown question, or it is not clear for which one.
     """
-    from crewgraph.runtime.runs.index import crew_question
-
     questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
     if is_mapping(answer) and answer and set(answer) <= ids:
@@ -278,7 +264,9 @@ def _store_answers(
         if (name or item.id) not in answers:
             continue
         if name is None:
-            command[item.id] = _as_asked(item.value, answers[item.id])
+            of_middleware = is_mapping(item.value) and "action_requests" in item.value
+            answer = answers[item.id]
+            command[item.id] = decisions_of(item.value, answer) if of_middleware else answer
         elif not (yield from file_answer(saver, config, name, answers[name])):
             raise RunError(
                 f"the question `{name}` has been answered elsewhere in the meantime, so this answer is discarded. For the "

@@ -1,10 +1,11 @@
-"""Converts the state of a crew's graph to outputs, finds tasks by name, and adds files to the inputs of a run."""
+"""Reads outputs and questions from the state of a crew's graph, finds tasks by name, and adds files to the inputs of a run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.types import Interrupt
 from pydantic import ValidationError
 
 from crewgraph.compiler.crew.state import INPUTS, TASK
@@ -15,13 +16,15 @@ from crewgraph.core.files import FILES, files_in
 from crewgraph.core.limits import SPENT
 from crewgraph.core.operations import Program, blocking
 from crewgraph.core.pregel import written_since_start
+from crewgraph.core.questions import own_id
+from crewgraph.definitions.crew.pending import CrewQuestion
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import RunError, StorageError, UnknownTask
 from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
-from crewgraph.schema import PlainDict, PlainMapping, trusted
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping, is_sequence, trusted
 
 _TIME = "%Y-%m-%d %H:%M:%S"
 
@@ -59,6 +62,11 @@ def crew_output(
         "thread_id": thread_id,
     }
     return trusted(CrewOutput, fields)
+
+
+def crew_question(interrupt: Interrupt) -> CrewQuestion:
+    """Return the question that an interrupt of a crew's run asks."""
+    return CrewQuestion.from_plain(own_id(interrupt) or interrupt.id, interrupt.value)
 
 
 def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object]) -> dict[str, object]:
@@ -237,14 +245,10 @@ def with_files(inputs: Inputs | None, files: object) -> Mapping[str, object] | N
 
 def all_with_files(inputs: Any, files: object) -> Any:
     """Return the inputs of several runs with the same files added to each; other values stay unchanged."""
-    if not files or not isinstance(inputs, list | tuple):
+    if not files or not is_sequence(inputs):
         return inputs
     records = extension("files.read")(files)
-    return [_one_with_files(item, records) for item in cast("list[object]", inputs)]
-
-
-def _one_with_files(inputs: object, files: object) -> object:
-    return with_files(cast("Inputs", inputs), files) if isinstance(inputs, Mapping) else inputs
+    return [with_files(item, records) if is_mapping(item) else item for item in inputs]
 
 
 def split_files(inputs: Inputs) -> tuple[dict[str, object], object]:

@@ -114,7 +114,10 @@ def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[s
     except FileNotFoundError:
         file = TrainingFile()
     training: Training | None = file.training
-    crew_digest = _crew_digest(crew)
+    crew_digest = digest(
+        [[task.name, task.template("description")] for task in crew.tasks],
+        [agent.template("role") for agent in crew.agents],
+    )
     if training is None or training.finished:
         file.training = Training(crew=crew_digest, iterations=rounds, inputs=inputs)
     elif training.crew != crew_digest or training.inputs != inputs:
@@ -128,13 +131,6 @@ def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[s
     training_run = _TrainingRun(crew, path, file)
     yield user_call(training_run.save)
     return training_run
-
-
-def _crew_digest(crew: CrewDefinition) -> str:
-    return digest(
-        [[task.name, task.template("description")] for task in crew.tasks],
-        [agent.template("role") for agent in crew.agents],
-    )
 
 
 class _TrainingRun:
@@ -176,7 +172,7 @@ class _TrainingRun:
     def _save_feedback(self, feedback: Feedback) -> None:
         with self._lock:
             self.training.add_feedback(feedback)
-            write_training(self._path, self._file)
+        self.save()
 
     def draw_lessons(self) -> Program[None]:
         """Draw lessons for each agent that received feedback."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
@@ -19,10 +20,10 @@ from crewgraph.compiler.enclosing import is_node
 from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import answers_of_inbox, ask_person, takes_anything
 from crewgraph.compiler.flow.background import end_all, settle
-from crewgraph.compiler.flow.completion import method_of, of_run
 from crewgraph.compiler.flow.continuing import check_flow_continues
-from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
+from crewgraph.compiler.flow.graph import FlowGraph, flow_form, flow_graph
 from crewgraph.compiler.flow.nodes import RUN, WAIT
+from crewgraph.compiler.flow.record import method_of, of_run
 from crewgraph.compiler.flow.report import copied, emit_flow_event, question_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
@@ -34,10 +35,10 @@ from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, Saving, drive
 from crewgraph.core.pregel import CLAIM, began
-from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow, output_value
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.persistence import FlowPersistence
+from crewgraph.definitions.flow.state import run_extension, state_inputs
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, DefinitionError, HookAborted, RunError, UnknownRun
@@ -62,21 +63,21 @@ from crewgraph.text import storable_id
 _T = TypeVar("_T")
 
 
-def form_of(flow: "FlowDefinition | type[FlowDefinition]") -> FlowForm:
+def form_of(flow: "FlowDefinition | type[FlowDefinition]") -> CompiledStateGraph[Any]:
     """Return the form of a flow's class, cached.
 
     Raises:
         DefinitionError: it has faults.
     """
     definition = flow.topology()
-    form: FlowForm | None = definition.derived.get(FlowForm)
+    form: CompiledStateGraph[Any] | None = definition.derived.get(flow_form)
     if form is None:
         if definition.faults:
             raise DefinitionError("\n".join(definition.faults))
         for doubt in definition.warnings:
             warnings.warn(doubt, stacklevel=user_stacklevel())
-        form = FlowForm.of(definition)
-        definition.derived.put(FlowForm, form)
+        form = flow_form(definition)
+        definition.derived.put(flow_form, form)
     return form
 
 
@@ -136,7 +137,7 @@ def _stored_run(flow: "FlowDefinition", inputs: Inputs | None = None) -> tuple[F
             f"flow `{flow.flow_name}` does not store its runs (`checkpointer=False`), so none can be resumed"
         )
     graph = compile_flow(flow, checkpointer=saver)
-    return graph, FlowRun(flow, graph.plan, None, inputs or {}, stored=True)
+    return graph, FlowRun(flow, None, inputs or {}, stored=True)
 
 
 def _begin_or_resume(graph: FlowGraph, run: FlowRun, flow_id: str) -> Program[Any]:
@@ -215,8 +216,8 @@ def _graph_on(flow: "FlowDefinition", saver: Any, **options: Any) -> FlowGraph:
         )
     form = form_of(flow)
     if options.get("messages", False) is not False:
-        form = FlowForm.of(flow.topology(), converses=True)
-    return form.graph(flow, checkpointer=saver, **options)
+        form = flow_form(flow.topology(), converses=True)
+    return flow_graph(flow, form, checkpointer=saver, **options)
 
 
 def _saver(flow: "FlowDefinition") -> object:
@@ -250,7 +251,7 @@ def _start_or_resume(flow: "FlowDefinition", inputs: Inputs) -> Program[object]:
         return (yield from _run_in_method(flow, inputs, method))
     saver = _saver(flow)
     graph = compile_flow(flow, checkpointer=saver)
-    run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
+    run = FlowRun(flow, None, inputs, stored=saver is not None)
     if "id" in inputs and (saver is not None or backends_of(flow)):
         return (yield from claimed_run(graph, run, str(inputs["id"]), lambda: _resume_or_begin(graph, run, inputs)))
     return (yield from execute_flow(graph, run, inputs, None))
@@ -330,7 +331,7 @@ def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: GraphState) 
     saved: GraphState = values["saved"]
     yield from _check_continues(graph, run, flow_id, values, rewound=saved["progress"]["last"])
     address = yield from rewind(graph, _config(graph, run, flow_id), values)
-    rewound_run = FlowRun(run.flow, graph.plan, None, {}, stored=True)
+    rewound_run = FlowRun(run.flow, None, {}, stored=True)
     rewound_run.claim = run.claim
     return (yield from execute_flow(graph, rewound_run, None, flow_id, address))
 
@@ -338,7 +339,7 @@ def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: GraphState) 
 def _run_in_method(flow: "FlowDefinition", inputs: Inputs, method: Running) -> Program[object]:
     """Run inside a method of another flow, in the storage of that flow; resumes after a crash."""
     graph = _graph_on(flow, method.run.saver)
-    run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), method.next_thread()
+    run, thread_id = FlowRun(flow, None, inputs, stored=True), method.next_thread()
     run.claim = method.run.claim
     values: Mapping[str, object] = {}
     if method.run.again:
@@ -650,7 +651,7 @@ def _pending_of_backend(
             f"the run `{flow_id}` waits for feedback on method `{context.method_name}`, which flow `{flow.flow_name}` does not "
             "have"
         )
-    run = FlowRun(flow, graph.plan, flow.restored_state({**state, "id": flow_id}), {"id": flow_id}, stored=True)
+    run = FlowRun(flow, flow.restored_state({**state, "id": flow_id}), {"id": flow_id}, stored=True)
     run.restored, run.saved_questions = {context.method_name: context}, frozenset({context.method_name})
     suppressed, flow.suppress_flow_events = flow.suppress_flow_events, True  # they were emitted when it was asked
     try:

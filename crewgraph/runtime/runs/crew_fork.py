@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from langgraph.types import Command, StateUpdate
 from pydantic import ValidationError
@@ -32,7 +32,7 @@ from crewgraph.runtime.runs.index import latest_run
 from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.storage import own_place
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
-from crewgraph.schema import PlainDict
+from crewgraph.schema import is_mapping
 
 _USAGE_FIELDS = tuple((name, field) for name, field in TaskOutput.model_fields.items() if name.startswith("usage"))
 
@@ -63,8 +63,8 @@ def override_output(value: object, assignment: TaskBinding, previous: TaskOutput
         fields = value.to_plain()
     elif isinstance(value, str):
         fields = _fields_of_text(value, assignment, where)
-    elif isinstance(value, Mapping):
-        fields = _fields_of_mapping(dict(cast("PlainDict", value)), assignment, where)
+    elif is_mapping(value):
+        fields = _fields_of_mapping(dict(value), assignment, where)
     else:
         raise TypeError(f"{where} is {value!r:.80}; pass a string, a dict or a `TaskOutput`")
     try:
@@ -201,7 +201,11 @@ class ForkStart:
     ) -> None:
         self.tasks, self.source, self.inputs = tasks, source, inputs
         known = source.outputs if isinstance(request.point, CrewStep) else source.finished
-        outputs = _checked_outputs(request.outputs)
+        outputs: object = {} if request.outputs is None else request.outputs
+        if not is_mapping(outputs):
+            raise TypeError(
+                f'`outputs` is {outputs!r:.80}; pass a dict from task names to outputs: {{"research": "..."}}'
+            )
         overrides = {task_index(name, tasks, known): output for name, output in outputs.items()}
         if len(overrides) < len(outputs):
             raise RunError(
@@ -292,9 +296,3 @@ class ForkStart:
             if stop >= len(self.outputs):
                 return range(start, stop)
             start = stop
-
-
-def _checked_outputs(outputs: object) -> Mapping[object, object]:
-    if outputs is not None and not isinstance(outputs, Mapping):
-        raise TypeError(f'`outputs` is {outputs!r:.80}; pass a dict from task names to outputs: {{"research": "..."}}')
-    return cast("Mapping[object, object]", outputs or {})

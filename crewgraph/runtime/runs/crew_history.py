@@ -115,29 +115,19 @@ def diff_program(
             runs.append(_ComparedRun(None, None, dict(zip(models, run.tasks_output, strict=False)), {}))
         else:
             thread_id = run.thread_id if isinstance(run, CrewOutput) else run
-            runs.append(
-                (yield from _read_side(saver_of(crew, checkpointer), _checked_thread_id(thread_id), models, crew))
-            )
+            runs.append((yield from _read_side(saver_of(crew, checkpointer), thread_id, models, crew)))
     return _compare(*runs)
 
 
 def diff_stored_runs(saver: object, a: str, b: str) -> RunDiff:
     """Compare two runs without their crew: structured outputs are not parsed."""
-    return drive(_diff_stored(saver, a, b))
+    return _compare(*(drive(_read_side(saver, thread_id, {}, None)) for thread_id in (a, b)))
 
 
-def _diff_stored(saver: object, a: str, b: str) -> Program[RunDiff]:
-    first = yield from _read_side(saver, _checked_thread_id(a), {}, None)
-    return _compare(first, (yield from _read_side(saver, _checked_thread_id(b), {}, None)))
-
-
-def _checked_thread_id(thread_id: object) -> str:
-    if not isinstance(thread_id, (str, int)) or isinstance(thread_id, bool) or thread_id == "":
-        raise TypeError(f"{thread_id!r:.80} is not a run; pass its `thread_id` or its `CrewOutput`")
-    return str(thread_id)
-
-
-def _read_side(saver: object, thread_id: str, models: Models, crew: CrewDefinition | None) -> Program[_ComparedRun]:
+def _read_side(saver: object, run: object, models: Models, crew: CrewDefinition | None) -> Program[_ComparedRun]:
+    if not isinstance(run, (str, int)) or isinstance(run, bool) or run == "":
+        raise TypeError(f"{run!r:.80} is not a run; pass its `thread_id` or its `CrewOutput`")
+    thread_id = str(run)
     past = yield from read_past(saver, thread_id, crew)
     latest = past[-1]
     outputs = {name: restore_output(name, plain, models, thread_id) for name, plain in latest.finished.items()}

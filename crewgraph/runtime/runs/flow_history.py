@@ -7,6 +7,7 @@ from typing import Any
 from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowGraph
+from crewgraph.compiler.flow.record import method_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.operations import Program, Saving, collected
 from crewgraph.core.past import checkpoint_id_of, lineage
@@ -32,12 +33,8 @@ def flow_steps(flow: "FlowDefinition[Any]", flow_id: str | None) -> Program[Flow
     )
     if not states:
         raise unknown_run(flow, thread_id)
-    run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
+    run = FlowRun(flow, flow.state, {}, stored=True)
     return FlowSteps(_flow_steps(run, thread_id, lineage(states)))
-
-
-def _method(execution: str) -> str:
-    return execution.rpartition("#")[0]
 
 
 def _flow_steps(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator[FlowStep]:
@@ -51,12 +48,12 @@ def _flow_steps(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator
         last = (done,)
         ended = [entry for name, entry in previous.items() if name not in inflight and name != done]
         previous = inflight
-        methods = [entry["method"] for entry in ended] + ([] if done is None else [_method(done)])
+        methods = [entry["method"] for entry in ended] + ([] if done is None else [method_of(done)])
         yield FlowStep(
             number=number,
             flow_id=thread_id,
             checkpoint_id=checkpoint_id_of(state.config),
-            completed=None if done is None else _method(done),
+            completed=None if done is None else method_of(done),
             output=None if done is None else run.revived(progress["results"].get(done)),
             methods=tuple(methods),
             state=run.revived(values.get("state") or {}),
@@ -73,7 +70,7 @@ def fork_program(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str
         RunError: the step's checkpoint is no longer stored.
     """
     graph = _graph(flow)
-    run = FlowRun(flow, graph.plan, None, {}, stored=True)
+    run = FlowRun(flow, None, {}, stored=True)
     return (yield from claimed_run(graph, run, step.flow_id, lambda: _forked_run(graph, run, step, state)))
 
 

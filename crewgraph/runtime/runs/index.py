@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
-from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.claims import ClaimKeeper
@@ -20,11 +19,12 @@ from crewgraph.core.operations import (
     drive,
 )
 from crewgraph.core.pregel import ERROR, has_next, leads_on
-from crewgraph.core.questions import ANSWER, own_id, questions_in
+from crewgraph.core.questions import ANSWER, questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import UnknownRun
+from crewgraph.runtime.crew.results import crew_question
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, shown_name
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
@@ -55,7 +55,7 @@ class _Query:
 
     def covers(self, thread_id: str) -> bool:
         """Return whether a thread may match, by its name."""
-        from crewgraph.compiler.flow.completion import enclosing_thread
+        from crewgraph.compiler.flow.record import enclosing_thread
 
         return self.run_filter.inside or enclosing_thread(thread_id) is None
 
@@ -70,7 +70,9 @@ class _Query:
 
 
 def _read_runs(saver: Any, query: _Query) -> Program[list[RunInfo]]:
-    """List the runs in a checkpointer, most recently written first."""
+    """List the runs in a checkpointer, if there is one, most recently written first."""
+    if saver is None:
+        return []
     if isinstance(saver, SqliteCheckpointer):
         read = partial(saver.latest, filter=dict(query.labels), threads=query.covers, channels=_tells_status)
         return (yield blocking(lambda: query.select(read(), saver.claims)))
@@ -113,7 +115,7 @@ def all_runs(
         to_info=partial(_info_of_any, kind),
         run_filter=run_filter,
     )
-    return drive(_read(saver, query))
+    return drive(_read_runs(saver, query))
 
 
 def run_of_thread(saver: Any, thread_id: str) -> Program[RunInfo | None]:
@@ -132,7 +134,7 @@ def run_of_thread(saver: Any, thread_id: str) -> Program[RunInfo | None]:
 
 def pending_runs(saver: object) -> list[RunInfo]:
     """Return all runs in a checkpointer that wait for an answer, except nested ones, most recently written first."""
-    return drive(_read(saver, _Query(labels={}, to_info=_info_of_either, run_filter=RunFilter(status="waiting"))))
+    return drive(_read_runs(saver, _Query(labels={}, to_info=_info_of_either, run_filter=RunFilter(status="waiting"))))
 
 
 def _info_of_either(latest: LatestCheckpoint) -> RunInfo:
@@ -160,12 +162,7 @@ def list_flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: Ru
         to_info=_flow_info,
         run_filter=run_filter,
     )
-    return (yield from _read(checkpointer_for(flow.checkpointer), query))
-
-
-def crew_question(interrupt: Interrupt) -> CrewQuestion:
-    """Return the question that an interrupt of a crew's run asks."""
-    return CrewQuestion.from_plain(own_id(interrupt) or interrupt.id, interrupt.value)
+    return (yield from _read_runs(checkpointer_for(flow.checkpointer), query))
 
 
 def list_crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
@@ -176,7 +173,7 @@ def list_crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Ch
         to_info=partial(_crew_info, {binding.slug: binding.number for binding in tasks}),
         run_filter=run_filter,
     )
-    return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), query))
+    return (yield from _read_runs(checkpointer_for(checkpointer, crew.checkpointer), query))
 
 
 def latest_run(crew: CrewDefinition, saver: Any) -> Program[str]:
@@ -193,10 +190,6 @@ def latest_run(crew: CrewDefinition, saver: Any) -> Program[str]:
             "its tasks; pass `thread_id=` if these have changed."
         )
     return runs[0].thread_id
-
-
-def _read(saver: Any, query: _Query) -> Program[list[RunInfo]]:
-    return [] if saver is None else (yield from _read_runs(saver, query))
 
 
 def _tells_status(channel: str) -> bool:
@@ -218,16 +211,14 @@ def _flow_info(latest: LatestCheckpoint) -> RunInfo:
     # Without progress only the inputs are stored, and no method has begun.
     progress: PlainMapping = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, PlainDict] = values.get(_PARKED) or {}
-    from crewgraph.compiler.flow.record import from_record
+    from crewgraph.compiler.flow.record import from_record, method_of, of_run
     from crewgraph.compiler.flow.report import question_of
 
     questions = tuple(question_of(question, partial(from_record, classes={})) for question in parked.values())
-    from crewgraph.compiler.flow.completion import of_run
-
     is_open = progress["inflight"] or of_run(values, _UNSAVED)
     status: RunStatus = "waiting" if questions else _unfinished(writes) if is_open else "done"
     done = progress["last"]
-    return _run_info(latest, "flow", FLOW_NAME, status, done and done.rpartition("#")[0], questions)
+    return _run_info(latest, "flow", FLOW_NAME, status, done and method_of(done), questions)
 
 
 def _crew_info(order: Mapping[str, int], latest: LatestCheckpoint) -> RunInfo:
@@ -249,7 +240,7 @@ def _if_working(info: RunInfo, claims: ClaimKeeper) -> RunInfo:
     if info.status not in ("failed", "abandoned"):
         return info
     thread_id = info.thread_id
-    from crewgraph.compiler.flow.completion import enclosing_thread
+    from crewgraph.compiler.flow.record import enclosing_thread
 
     while (around := enclosing_thread(thread_id)) is not None:  # it has the claim of the flow around it
         thread_id = around

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -67,48 +66,40 @@ class Retention:
         from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
         if isinstance(saver, SqliteCheckpointer):
-            return blocking(_Trim(thread_id, self._of_flow, shrink).carry_out, saver, count)
+            return blocking(_trim, saver, thread_id, count, self._of_flow, shrink)
         return Do(saver.prune, saver.aprune, [thread_id])
 
 
-@dataclass
-class _Trim:
-    """Removes a run's checkpoints except the latest ones.
+def _trim(saver: "SqliteCheckpointer", thread_id: str, count: int, of_flow: bool, shrink: bool) -> None:
+    """Remove a run's checkpoints except the latest ones.
 
     Everything a resume needs stays: the latest checkpoint with all later writes, and the nested runs of methods in flight. If
     the process dies meanwhile, some older checkpoints remain and nothing else is lost.
     """
+    saver.prune([thread_id], count=count, shrink=shrink)
+    if of_flow and (inside := [nested for nested in saver.threads(f"{thread_id}/") if _is_inside(nested, thread_id)]):
+        needed = tuple(_needed(saver, thread_id))
+        saver.prune([nested for nested in inside if not nested.startswith(needed)], strategy="delete", shrink=shrink)
 
-    thread_id: str
-    of_flow: bool
-    shrink: bool
 
-    def carry_out(self, saver: "SqliteCheckpointer", count: int) -> None:
-        saver.prune([self.thread_id], count=count, shrink=self.shrink)
-        if self.of_flow:
-            inside = [thread_id for thread_id in saver.threads(f"{self.thread_id}/") if self._is_inside(thread_id)]
-            if inside:
-                needed = tuple(self._needed(saver))
-                done = [thread_id for thread_id in inside if not thread_id.startswith(needed)]
-                saver.prune(done, strategy="delete", shrink=self.shrink)
+def _is_inside(nested: str, thread_id: str) -> bool:
+    """Return whether a thread belongs to a run nested in that of another one, at any depth."""
+    from crewgraph.compiler.flow.record import enclosing_thread
 
-    def _is_inside(self, thread_id: str) -> bool:
-        """Return whether a thread belongs to a run nested in this one, at any depth."""
-        from crewgraph.compiler.flow.completion import enclosing_thread
+    parent = enclosing_thread(nested)
+    return parent is not None and (parent == thread_id or _is_inside(parent, thread_id))
 
-        parent = enclosing_thread(thread_id)
-        return parent is not None and (parent == self.thread_id or self._is_inside(parent))
 
-    def _needed(self, saver: "SqliteCheckpointer") -> Iterator[str]:
-        """Yield the name prefixes of the threads that continuing from a remaining checkpoint may need."""
-        from crewgraph.compiler.flow.completion import threads_of
+def _needed(saver: "SqliteCheckpointer", thread_id: str) -> Iterator[str]:
+    """Yield the name prefixes of the nested threads that continuing from a remaining checkpoint may need."""
+    from crewgraph.compiler.flow.record import threads_of
 
-        for stored in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
-            values: GraphState = stored.checkpoint["channel_values"]
-            if "progress" in values:
-                progress = values["progress"]
-                for execution in progress["inflight"]:
-                    yield threads_of(self.thread_id, progress["run"], execution)
+    for stored in saver.list({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}):
+        values: GraphState = stored.checkpoint["channel_values"]
+        if "progress" in values:
+            progress = values["progress"]
+            for execution in progress["inflight"]:
+                yield threads_of(thread_id, progress["run"], execution)
 
 
 def _is_supported(saver: object, count: int | None, owner: str) -> bool:

@@ -17,11 +17,8 @@ from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.errors import RunError, UnknownRun
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, shown_name, stored_crew_name
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_object
 from crewgraph.text import storable_id
-
-_OTHER_CHANNELS = (INPUTS, PLANNING)
-"""Channels of a crew's graph that do not belong to tasks."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class StoredRun:
     @property
     def inside(self) -> str | None:
         """The thread of the flow that the run was nested in."""
-        from crewgraph.compiler.flow.completion import enclosing_thread
+        from crewgraph.compiler.flow.record import enclosing_thread
 
         return enclosing_thread(self.thread_id)
 
@@ -94,17 +91,7 @@ class StoredCrewRun(StoredRun):
     @property
     def next(self) -> tuple[str, ...]:
         """The tasks to run or skip next."""
-        return tuple(dict.fromkeys(map(node_task, self.next_nodes)))
-
-    @property
-    def next_nodes(self) -> tuple[str, ...]:
-        """The nodes to run next."""
-        return tuple(coming(self._stored))
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether the graph has taken the run's input."""
-        return pending_input(self._stored) is None
+        return tuple(dict.fromkeys(map(node_task, coming(self._stored))))
 
     @property
     def errors(self) -> dict[str, str]:
@@ -178,13 +165,13 @@ class StoredCrewRun(StoredRun):
 
 
 def _is_output(name: str, value: object) -> bool:
-    return name not in _OTHER_CHANNELS and isinstance(value, dict) and "raw" in value and "agent" in value
+    return name not in (INPUTS, PLANNING) and isinstance(value, dict) and "raw" in value and "agent" in value
 
 
 def _task_number(output: PlainDict) -> int:
     """Return the task number that an output is labelled with, else 0."""
-    task: object = output.get(TASK)
-    return int(cast("PlainDict", task).get("number", 0)) if isinstance(task, dict) else 0
+    task = output.get(TASK)
+    return int(task.get("number", 0)) if is_object(task) else 0
 
 
 def stored_run(saver: Any, thread_id: str) -> StoredCrewRun:

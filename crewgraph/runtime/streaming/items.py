@@ -18,7 +18,7 @@ from crewgraph.definitions.stream import (
     ToolFinished,
     ToolStarted,
 )
-from crewgraph.definitions.task.delegated import DelegatedTaskDefinition
+from crewgraph.definitions.task.task import DelegatedTaskDefinition
 from crewgraph.events.agent import AgentStepEvent
 from crewgraph.events.base import BaseEvent, brief
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent

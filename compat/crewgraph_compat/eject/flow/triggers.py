@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from typing import Any
 
-from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.definition import DerivedCache, FlowTopology
 from crewgraph.definitions.flow.method import (
     AndCondition,
@@ -47,7 +46,7 @@ class TriggerGraph:
     starts: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
-        self.starts = list(TriggerPlan(self.definition).starts)
+        self.starts = list(self.definition.starts)
         for name, method in self.definition.methods.items():
             for condition, again in ((method.trigger, False), (method.condition, True)):
                 if condition is not None:
