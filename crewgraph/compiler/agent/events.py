@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.toolbox import ToolOutcome
