@@ -3,12 +3,10 @@
 import hashlib
 import inspect
 import warnings
-from collections import OrderedDict
-from collections.abc import Container, Hashable, Mapping
+from collections.abc import Container, Mapping
 from copy import copy
 from datetime import datetime
 from functools import lru_cache
-from threading import Lock
 from typing import Any, ClassVar, Self, cast
 from uuid import UUID, uuid4, uuid5
 
@@ -433,34 +431,3 @@ class Definition(RedactedModel):
 def run_fields(kind: type[Definition]) -> frozenset[str]:
     """Return the names of the fields of a class of definitions that runs write."""
     return kind._run_fields  # pyright: ignore[reportPrivateUsage]
-
-
-_MAX_ENTRIES = 8
-
-
-class DerivedCache:
-    """A small cache of objects derived from a definition, such as its graph; the least recently used is evicted.
-
-    Thread-safe. A copy of the definition, also one that was pickled, starts with an empty cache.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._items: OrderedDict[Hashable, object] = OrderedDict()
-
-    def get(self, key: Hashable) -> Any:
-        """Return the object stored under a key, or None."""
-        with self._lock:
-            if key in self._items:
-                self._items.move_to_end(key)
-            return self._items.get(key)
-
-    def put(self, key: Hashable, value: Any) -> None:
-        """Store an object, evicting the least recently used one if the cache is full."""
-        with self._lock:
-            self._items[key] = value
-            if len(self._items) > _MAX_ENTRIES:
-                self._items.popitem(last=False)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
-        return type(self), ()

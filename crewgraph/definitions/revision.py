@@ -1,8 +1,10 @@
-"""What definitions hold at a moment, to tell later whether any of it has changed."""
+"""What is derived from definitions, such as their graphs, and what they held at that moment, which tells whether they changed."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from operator import is_, itemgetter
-from typing import Any
+from threading import Lock
+from typing import Any, Self
 
 from crewgraph.definitions.base import Definition, run_fields
 from crewgraph.schema import is_object
@@ -62,3 +64,34 @@ def _items(container: Any) -> _Values:
     if is_object(container):
         return *container, *container.values()
     return tuple(container)
+
+
+_MAX_ENTRIES = 8
+
+
+class DerivedCache:
+    """A small cache of objects derived from a definition, such as its graph; the least recently used is evicted.
+
+    Thread-safe. A copy of the definition, also one that was pickled, starts with an empty cache.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._items: OrderedDict[Hashable, object] = OrderedDict()
+
+    def get(self, key: Hashable) -> Any:
+        """Return the object stored under a key, or None."""
+        with self._lock:
+            if key in self._items:
+                self._items.move_to_end(key)
+            return self._items.get(key)
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Store an object, evicting the least recently used one if the cache is full."""
+        with self._lock:
+            self._items[key] = value
+            if len(self._items) > _MAX_ENTRIES:
+                self._items.popitem(last=False)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()

@@ -16,9 +16,9 @@ from modes import Mode
 
 from crewgraph.compiler.flow.graph import flow_form
 from crewgraph.compiler.flow.running import RUNNING
-from crewgraph.definitions.base import DerivedCache
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import FlowMethod, events_of
+from crewgraph.definitions.revision import DerivedCache
 from crewgraph.errors import DefinitionChanged, FlowLoopError
 from crewgraph.flow import Flow
 

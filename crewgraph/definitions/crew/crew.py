@@ -10,7 +10,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import AgentField
-from crewgraph.definitions.base import DerivedCache, content_key, refuse_reference, refuse_single, share_in_copy
+from crewgraph.definitions.base import content_key, refuse_reference, refuse_single, share_in_copy
 from crewgraph.definitions.checkpoints import CrewCheckpoints
 from crewgraph.definitions.crew.memories import CrewMemories
 from crewgraph.definitions.crew.process import KeepHistory, Process
@@ -29,6 +29,7 @@ from crewgraph.definitions.fields import (
     VerboseField,
 )
 from crewgraph.definitions.flow.state import current_flow
+from crewgraph.definitions.revision import DerivedCache
 from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.usage import UsageMetrics

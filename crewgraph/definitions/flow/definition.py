@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any
 
 from crewgraph.core.digests import digest
-from crewgraph.definitions.base import DerivedCache
 from crewgraph.definitions.flow.method import (
     AndCondition,
     Condition,
@@ -24,6 +23,7 @@ from crewgraph.definitions.flow.method import (
     texts_in_code,
     uncalled_usage,
 )
+from crewgraph.definitions.revision import DerivedCache
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 from crewgraph.text import suggestion
