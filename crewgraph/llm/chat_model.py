@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -121,15 +121,21 @@ class ChatModel(WatchedModel):
         self._bindings: dict[tuple[str, bool], Any] = {}
         self._process = os.getpid()
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
+        self._identity: PlainMapping | None = None
 
     @property
     def name(self) -> str:
         """The name of the model at its provider."""
         return _name_of_model(model_of_run(self._leaves[0].model))
 
-    @cached_property
+    @property
     def identity(self) -> PlainMapping:
         """Class, name and parameters, without keys and addresses, which do not affect answers."""
+        if self._identity is None:
+            self._identity = self._build_identity()
+        return self._identity
+
+    def _build_identity(self) -> PlainMapping:
         own: object = getattr(self._base, "_identifying_params", None)
         parameters = {**(self._parameters or {}), **(own if is_mapping(own) else {}), **self._bound}
         identity = {key: as_plain_data(value) for key, value in parameters.items() if not _is_excluded(key)}
@@ -170,9 +176,8 @@ class ChatModel(WatchedModel):
 
     def _copy(self, response_format: type[BaseModel] | PlainMapping | None, settings: Mapping[str, Any]) -> "ChatModel":
         own = copy(self)
-        vars(own).pop("identity", None)
         own._response_format, own._settings = response_format, settings
-        own._bindings, own._structured = {}, {}
+        own._bindings, own._structured, own._identity = {}, {}, None
         return own
 
     def for_structure(self, structure: type[BaseModel]) -> "ChatModel | None":
