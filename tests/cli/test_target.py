@@ -55,7 +55,9 @@ def test_a_crew_is_an_object_a_function_or_a_crew_base(module: str, name: str):
 
 
 def test_what_a_block_of_a_program_defines_is_found_without_the_runs_in_it(project: Path):
-    program = _PROGRAM + """
+    program = (
+        _PROGRAM
+        + """
 from contextlib import nullcontext
 
 with nullcontext([]) as tools:
@@ -70,6 +72,7 @@ except ValueError:
 if (ran := made.kickoff()).raw:
     chosen = crew()
 """
+    )
     (project / "teams_of_test.py").write_text(program)
     for name in ("within", "tried"):
         assert load_target(f"teams_of_test.py:{name}", is_run=False).name == "found"
