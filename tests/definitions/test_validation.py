@@ -7,7 +7,7 @@ import pytest
 from modes import Mode
 from pydantic import BaseModel, RootModel, ValidationError
 
-from crewgraph import Agent, ConditionalTask, Crew, Process, ScriptedLLM, Task
+from crewgraph import Agent, BaseAgent, ConditionalTask, Crew, Process, ScriptedLLM, Task
 from crewgraph.tools import BaseTool
 
 
@@ -322,3 +322,10 @@ def test_a_list_is_a_structure_for_output_pydantic_and_refused_for_output_json(m
         ValueError, match="`output_json` makes a dict, and `Facts` is none; pass it as `output_pydantic`"
     ):
         Task(description="d", expected_output="e", output_json=Facts)
+
+
+def test_a_crew_takes_a_list_of_agents_of_either_type():
+    agents: list[Agent] = [Agent(role="Clerk", goal="Answer", backstory="Calm.")]  # `make types` checks the types
+    others: list[BaseAgent] = [*agents]
+    tasks: list[Task] = [Task(description="Answer.", expected_output="A text", agent=agents[0])]
+    assert Crew(agents=agents, tasks=tasks).agents == Crew(agents=others, tasks=tasks).agents == agents

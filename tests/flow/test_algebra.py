@@ -48,9 +48,8 @@ def completed(plan: FlowTopology, naive: Naive, progress: Progress, data: st.Dat
 
 @settings(max_examples=of(100, 1000), suppress_health_check=LARGE)
 @given(flows(), st.data())
-def test_what_runs_next_is_what_the_rules_say(definition: FlowTopology, data: st.DataObject):
-    plan = definition
-    naive = Naive(definition)
+def test_what_runs_next_is_what_the_rules_say(plan: FlowTopology, data: st.DataObject):
+    naive = Naive(plan)
     progress = initial_progress(plan, plan.starts, "run")
     for _ in range(25):
         assert in_flight(progress) == naively_in_flight(naive)
@@ -62,9 +61,8 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowTopology, data: st
 @settings(max_examples=of(30, 150), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_progress_is_json_that_is_not_changed_and_a_run_continues_from_it_as_from_the_progress_itself(
-    definition: FlowTopology, data: st.DataObject
+    plan: FlowTopology, data: st.DataObject
 ):
-    plan = definition
     progress = initial_progress(plan, plan.starts, "run")
     reread: Progress = json.loads(json.dumps(progress))
     for _ in range(25):
@@ -110,13 +108,12 @@ def chain(length: int, by_label: bool) -> FlowTopology:
 
 @pytest.mark.parametrize("by_label", [False, True])
 def test_progress_does_not_grow_along_a_chain(by_label: bool):
-    definition = chain(300, by_label)
-    plan = definition
+    plan = chain(300, by_label)
     progress = initial_progress(plan, plan.starts, "run")
     sizes: list[int] = []
     while progress["inflight"]:
         (done,) = progress["inflight"]
-        value = definition.methods[progress["inflight"][done]["method"]].func(None)
+        value = plan.methods[progress["inflight"][done]["method"]].func(None)
         progress = after(plan, progress, done, value, value)
         sizes.append(len(json.dumps(progress)))
     assert len(sizes) == 300

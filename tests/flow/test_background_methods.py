@@ -36,7 +36,6 @@ class Ending(Future[Any]):
 @pytest.mark.parametrize("asks", [False, True])
 def test_a_method_that_ends_while_it_is_looked_at_has_not_failed(asks: bool):
     flow = Two()
-    plan = flow.topology()
     run = FlowRun(flow, flow.state, {}, stored=False)
     ending, question = Ending(), Parked({"id": "a#1:ask0"}, returned=False)
     run.works = {"a#1": ending, "b#1": Future()}
@@ -45,6 +44,6 @@ def test_a_method_that_ends_while_it_is_looked_at_has_not_failed(asks: bool):
     else:
         run.ended.append("a#1")
         ending.set_result("a")
-    landed = drive(wait_for_first(run, initial_progress(plan, ["a", "b"], "run")))
+    landed = drive(wait_for_first(run, initial_progress(run.plan, ["a", "b"], "run")))
     assert landed is question if asks else (isinstance(landed, MethodEnd) and landed.values == [("a#1", "a")])
     assert not run.failed

@@ -326,6 +326,14 @@ def test_kickoff_may_be_awaited_where_a_loop_runs():
     assert asyncio.run(both()) == ["1", "2"]
 
 
+def test_an_override_of_kickoff_async_is_given_what_the_caller_of_akickoff_gives():
+    class Own(Flow[Any]):
+        async def kickoff_async(self, inputs: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+            return inputs
+
+    assert asyncio.run(Own().akickoff({"n": 1})) == {"n": 1}
+
+
 def test_a_state_may_declare_its_id_without_a_default(mode: Mode):
     class Named(BaseModel):
         id: str

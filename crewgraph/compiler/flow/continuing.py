@@ -66,7 +66,7 @@ def check_flow_continues(
 
 
 @dataclass
-class _Point:
+class _Reached:
     """A point in the past of a run: its beginning, or the completion of an execution."""
 
     labels: Sequence[str] = ()
@@ -89,7 +89,7 @@ class _Past:
     def __init__(self, run: FlowRun) -> None:
         self._run, self._plan = run, run.plan
         self._beginning: GraphState = {}
-        self._points: dict[str | None, _Point] = {}
+        self._points: dict[str | None, _Reached] = {}
         """By execution, in order, the beginning under None; empty if the beginning is not known."""
 
         self._number, self._last = 0, cast("str | None", "")
@@ -129,7 +129,7 @@ class _Past:
     def _reach(self, progress: Progress) -> None:
         last = progress["last"]
         if last is None and not self._points:
-            self._points[None] = _Point()
+            self._points[None] = _Reached()
         elif not self._points:
             return
         elif not self._set_back(last):
@@ -150,7 +150,7 @@ class _Past:
         self._last = last
 
     @property
-    def _latest(self) -> _Point:
+    def _latest(self) -> _Reached:
         return next(reversed(self._points.values()))
 
     def _set_back(self, last: str | None) -> bool:
@@ -165,7 +165,7 @@ class _Past:
         fired = [item["label"] for item in progress["inflight"].values() if item["source"] == name and item["label"]]
         known = name in progress["results"]
         labels = self._labels(name, progress["results"][name], fired) if known else fired
-        self._points[name] = _Point(labels)
+        self._points[name] = _Reached(labels)
 
     def _labels(self, name: str, result: object, fired: Sequence[str]) -> Sequence[str]:
         """Return the labels of a result; those that it fired if the flow does not have the method any more."""

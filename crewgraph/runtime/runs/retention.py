@@ -77,17 +77,19 @@ def _trim(saver: "SqliteCheckpointer", thread_id: str, count: int, of_flow: bool
     the process dies meanwhile, some older checkpoints remain and nothing else is lost.
     """
     saver.prune([thread_id], count=count, shrink=shrink)
-    if of_flow and (inside := [nested for nested in saver.threads(f"{thread_id}/") if _is_inside(nested, thread_id)]):
+    if of_flow and (
+        inside := [nested for nested in saver.threads(f"{thread_id}/") if _is_nested_in(nested, thread_id)]
+    ):
         needed = tuple(_needed(saver, thread_id))
         saver.prune([nested for nested in inside if not nested.startswith(needed)], strategy="delete", shrink=shrink)
 
 
-def _is_inside(nested: str, thread_id: str) -> bool:
+def _is_nested_in(nested: str, thread_id: str) -> bool:
     """Return whether a thread belongs to a run nested in that of another one, at any depth."""
     from crewgraph.compiler.flow.record import enclosing_thread
 
     parent = enclosing_thread(nested)
-    return parent is not None and (parent == thread_id or _is_inside(parent, thread_id))
+    return parent is not None and (parent == thread_id or _is_nested_in(parent, thread_id))
 
 
 def _needed(saver: "SqliteCheckpointer", thread_id: str) -> Iterator[str]:
