@@ -156,7 +156,7 @@ class BaseClient:
         Raises:
             ValueError: A collection with this name exists.
         """
-        if drive(self._collection(collection_name).sampling(1)):
+        if drive(self._collection(collection_name).listing(limit=1)):
             raise ValueError(
                 f"the collection `{collection_name}` already exists; `get_or_create_collection` returns an existing one."
             )
