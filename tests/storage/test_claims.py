@@ -147,16 +147,6 @@ def test_another_process_is_named_and_its_claim_ends_with_it(tmp_path: Path):
         keeper.claim("t").close()
 
 
-def test_another_process_can_claim_what_was_given_back(tmp_path: Path):
-    with another_process(tmp_path / "runs.db") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-        assert process.stdout.readline() == "ended\n"
-        file_claims(str(tmp_path / "runs.db")).claim("t").close()
-
-
 def test_a_file_of_claims_that_cannot_be_written_is_named_and_its_database_still_read(tmp_path: Path):
     (tmp_path / "runs.db-claims").mkdir()
     claims = file_claims(str(tmp_path / "runs.db"))

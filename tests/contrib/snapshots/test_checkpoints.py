@@ -249,14 +249,6 @@ def test_a_restored_crew_has_what_it_was_made_of():
     assert restored.kickoff().pydantic == Depth(metres=3)
 
 
-def test_keys_of_models_are_not_written_down():
-    model = Model(model="m", api_key="sk-secret")
-    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=model)
-    task = Task(description="FIRST", expected_output="A word", agent=clerk)
-    Crew(agents=[clerk], tasks=[task], checkpoint=True).kickoff()
-    assert all(b"sk-secret" not in path.read_bytes() for path in Path(".checkpoints").rglob("*") if path.is_file())
-
-
 @pytest.mark.parametrize("provider", [JsonProvider(), SqliteProvider()])
 def test_only_so_many_are_kept(provider: Any, made: list[str]):
     events: list[str] = []

@@ -81,12 +81,6 @@ def test_the_oldest_threads_go_until_the_rest_fits_and_the_disk_gets_the_space(t
     assert file.stat().st_size <= before // 2
 
 
-def test_the_newest_thread_never_goes(tmp_path: Path):
-    filled(tmp_path / "runs", {"a": 2, "b": 1, "c": 0}, "x" * 50_000)
-    with SqliteCheckpointer(tmp_path / "runs", max_bytes=1) as saver:
-        assert threads(saver) == ["c"]
-
-
 def test_a_thread_that_is_being_run_never_goes(tmp_path: Path):
     file = tmp_path / "runs"
     ages: dict[str, float] = {

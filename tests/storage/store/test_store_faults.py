@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,13 +38,6 @@ def filled(tmp_path: Path) -> Path:
 def finds_all(store: FaissStore, count: int = MANY) -> bool:
     nearest = [store.search(("n",), query=f"tea {n}", limit=1)[0].key == str(n) for n in range(0, count, 17)]
     return all(nearest) and len(store.search((), query="tea", limit=10_000)) == count
-
-
-def test_what_is_written_is_for_its_owner_alone(filled: Path):
-    assert stat.S_IMODE(filled.stat().st_mode) == 0o600
-    assert sorted(
-        path.name for path in filled.parent.iterdir() if "wal" not in path.name and "shm" not in path.name
-    ) == ["s.db"]
 
 
 @pytest.fixture
@@ -123,26 +115,6 @@ def test_a_store_of_a_newer_crewgraph_is_not_touched(filled: Path):
     connection.close()
     with pytest.raises(OtherFormat, match="The store .* has format 99, and this version of crewgraph reads format 6"):
         opened(filled)
-
-
-def test_a_database_of_another_program_is_not_touched(tmp_path: Path):
-    connection = sqlite3.connect(tmp_path / "other.db")
-    connection.execute("CREATE TABLE mine (n)")
-    connection.close()
-    with pytest.raises(StorageError, match="a database of another program. Choose another path for the store"):
-        opened(tmp_path / "other.db")
-
-
-def test_a_file_that_is_no_database_is_reported(tmp_path: Path):
-    (tmp_path / "text.db").write_text("this is no database, it is a text that is rather long" * 20)
-    with pytest.raises(StorageError, match="The store `.*text.db` is not a database"):
-        opened(tmp_path / "text.db")
-
-
-def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="The store .* cannot be created"):
-        opened(tmp_path / "file" / "s.db")
 
 
 def test_a_vector_of_another_length_in_the_file_is_reported(filled: Path):

@@ -1,15 +1,10 @@
 """The store in plain LangGraph programs."""
 
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import TypedDict
 
-from langchain_core.messages import AIMessage
-from langchain_core.tools import tool
 from langgraph.config import get_store
-from langgraph.graph import MessagesState
-from langgraph.prebuilt import InjectedStore, ToolNode
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore
 from modes import Mode, graph_of
 
 from crewgraph.storage.store import FaissStore
@@ -62,25 +57,3 @@ def test_nodes_of_a_graph_put_and_search(tmp_path: Path, mode: Mode):
         assert mode.invoke(app, {"said": "tea please"})["known"] == ["tea please", "green tea"]
     with opened(tmp_path / "s.db") as store:
         assert len(store.search(("memories", "ada"))) == 3
-
-
-@tool
-def note(text: str, store: Annotated[BaseStore, InjectedStore()]) -> str:
-    """Note a text."""
-    store.put(("notes",), text, {"text": text})
-    return "noted"
-
-
-def test_tools_get_the_store_and_may_run_in_parallel(tmp_path: Path, mode: Mode):
-    calls = [{"name": "note", "args": {"text": f"tea {n}"}, "id": str(n)} for n in range(8)]
-
-    def wish(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [AIMessage("", tool_calls=calls)]}
-
-    with opened(tmp_path / "s.db") as store:
-        result = mode.invoke(
-            graph_of(MessagesState, {"wish": wish, "tools": ToolNode([note])}, store=store), {"messages": []}
-        )
-        assert [message.content for message in result["messages"][1:]] == ["noted"] * 8
-        assert store.search(("notes",), query="tea 5", limit=1)[0].key == "tea 5"
-        assert len(store.search(("notes",))) == 8

@@ -135,18 +135,6 @@ def test_vectors_of_another_length_are_refused(tmp_path: Path, mode: Mode):
             face.search(("n",), query="tea")
 
 
-@pytest.mark.parametrize("bad", [[float("nan")] * 4, [float("inf"), 0, 0, 0], [], [[1.0, 2.0]]])
-def test_vectors_that_are_none_are_refused_and_nothing_is_written(tmp_path: Path, mode: Mode, bad: Any):
-    def embed(texts: list[str]) -> list[Any]:
-        return [bad for _ in texts]
-
-    with opened(tmp_path / "s.db", embed) as store:
-        face = Face(store, mode)
-        with pytest.raises(EmbedderError, match="The embedder .*embed returned"):
-            face.put(("n",), "a", {"text": "tea"})
-        assert face.keys(()) == []
-
-
 def test_when_embedding_fails_nothing_is_written_and_the_error_is_the_embedders(tmp_path: Path, mode: Mode):
     def embed(texts: list[str]) -> list[list[float]]:
         raise ConnectionError("no line")

@@ -207,14 +207,6 @@ def test_vectors_of_another_size_than_before_are_refused(mode: Mode):
         documents(mode, embedder, ["seven"])
 
 
-def test_what_a_function_raises_passes(mode: Mode):
-    def failing(texts: list[str]) -> Any:
-        raise ConnectionError("no route")
-
-    with pytest.raises(ConnectionError, match="no route"):
-        documents(mode, embedder_of(failing), ["a"])
-
-
 @pytest.mark.parametrize(
     ("given", "reported"),
     [

@@ -19,51 +19,11 @@ def small() -> GrowingIndex:
     return GrowingIndex(32, exact_up_to=200)
 
 
-def test_the_nearest_come_first_with_their_cosines():
-    index = GrowingIndex(2)
-    index.add(ids(10, 20, 30), [[1, 0], [3, 3], [0, -5]])
-    found, scores = index.search([2, 0], 3)
-    assert found.tolist() == [10, 20, 30]
-    assert scores.tolist() == pytest.approx([1, 0.5**0.5, 0])
-
-
 def test_among_equals_the_least_id_comes_first():
     index = GrowingIndex(2)
     index.add(ids(7, 3, 5), [[1, 1]] * 3)
     assert index.search([1, 1], 2)[0].tolist() in ([3, 5], [3, 7], [5, 7])
     assert index.search([1, 1], 3)[0].tolist() == [3, 5, 7]
-
-
-def test_no_more_is_found_than_there_is():
-    index = GrowingIndex(2)
-    assert index.search([1, 0], 5)[0].tolist() == []
-    assert index.search([1, 0], 5, ids(1, 2))[0].tolist() == []
-    index.add(ids(1), [[1, 0]])
-    assert index.search([1, 0], 1000)[0].tolist() == [1]
-    assert index.search([1, 0], 0)[0].tolist() == []
-
-
-def test_an_id_is_replaced():
-    index = GrowingIndex(2)
-    index.add(ids(1, 2), [[1, 0], [1, 0]])
-    index.add(ids(1), [[0, 1]])
-    assert len(index) == 2
-    assert index.search([0, 1], 1)[0].tolist() == [1]
-
-
-def test_what_is_removed_is_not_found():
-    index = GrowingIndex(2)
-    index.add(ids(1, 2, 3), [[1, 0], [1, 0.1], [1, 0.2]])
-    assert index.remove(ids(1, 9)) == 1
-    assert index.search([1, 0], 3)[0].tolist() == [2, 3]
-
-
-def test_a_vector_of_zeros_is_kept_and_like_nothing():
-    index = GrowingIndex(2)
-    index.add(ids(1, 2), [[0, 0], [-1, 0]])
-    found, scores = index.search([1, 0], 2)
-    assert (found.tolist(), scores.tolist()) == ([1, 2], [0, -1])
-    assert index.search([0, 0], 2)[1].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -121,18 +81,6 @@ def test_all_is_found_at_once_wherever_it_is():
         assert index.search(rows[begin + 99], 1)[0].tolist() == [begin + 99]
 
 
-def test_in_lists_vectors_are_replaced_and_removed():
-    rows = clustered(2000)
-    index = small()
-    index.add(np.arange(2000), rows)
-    index.fit()
-    index.add(ids(5, 6), rows[[6, 5]])
-    assert index.remove(ids(7)) == 1
-    assert len(index) == 1999
-    assert index.search(rows[5], 1)[0].tolist() == [6]
-    assert 7 not in index.search(rows[7], 2000)[0]
-
-
 def test_it_finds_98_of_100_of_what_is_nearest():
     rows, queries = clustered(20_000, clusters=300), clustered(100, clusters=300, seed=2)
     index = GrowingIndex(32, exact_up_to=1000)
@@ -169,15 +117,6 @@ def test_of_those_allowed_the_nearest_are_found(allowed: int, far: int):
         assert actual[-1] <= set(chosen.tolist())
         assert len(found) == min(10, allowed)
     assert recall(actual, expected) >= 0.98
-
-
-def test_the_same_allowed_id_twice_is_found_once():
-    rows = clustered(1000)
-    index = small()
-    index.add(np.arange(1000), rows)
-    index.fit()
-    index.add(ids(1), rows[1:2])
-    assert index.search(rows[1], 5, ids(1, 1, 2, 2))[0].tolist() == [1, 2]
 
 
 def test_importing_it_starts_no_thread_and_loads_nothing_that_is_not_needed():
