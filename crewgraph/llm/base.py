@@ -4,6 +4,7 @@
 """
 
 import inspect
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,10 @@ from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Config
 from crewgraph.errors import DefinitionError
+from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.current_call import CALL
 from crewgraph.llm.usage import UsageMetrics, read_usage
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
@@ -90,6 +93,15 @@ def _read_signature(function: Any, first: bool) -> _Parameters:
 
 CONTEXT_WINDOW = 4096
 """Context window, in tokens, of a model that does not report its own."""
+
+CONVERSATION_SHARE = 0.85
+"""Share of the context window that a conversation may fill, leaving room for the answer."""
+
+RESULT_SHARE = 0.25
+"""Share of the context window that one tool result may fill."""
+
+_CHARACTERS = 4
+"""Characters per token in English; other languages have fewer."""
 
 _SETTINGS = (
     *("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "frequency_penalty"),
@@ -354,6 +366,54 @@ class BaseLLM(ABC):
         qualified = model if not provider or model.startswith(f"{provider}/") else f"{provider}/{model}"
         settings = {name: value for name in _SETTINGS if (value := getattr(self, name, None)) not in (None, False, [])}
         return {"model": qualified, **settings}
+
+    def get_input_tokens_count(self, messages: object, tools: Any = None, response_model: Any = None) -> int:
+        """Estimate the number of tokens of a request from its length.
+
+        Args:
+            messages: A prompt, or message dicts with `role` and `content`.
+            tools: Functions in OpenAI's format.
+            response_model: A pydantic model for the answer.
+        """
+        texts = [text_of(message["content"]) for message in read_messages(messages)]
+        texts += [json.dumps(tool, default=str) for tool in tools or ()]
+        if response_model is not None:
+            texts.append(json.dumps(response_model.model_json_schema()))
+        return sum(-(-len(text) // _CHARACTERS) for text in texts)
+
+    def is_context_window_overflowing_threshold(
+        self, messages: object, tools: Any = None, response_model: object = None
+    ) -> bool:
+        """Return whether a request fills more than 85 % of the context window."""
+        filled = self.get_input_tokens_count(messages, tools, response_model)
+        return filled > CONVERSATION_SHARE * self.get_context_window_size()
+
+    def is_tool_result_overflowing_threshold(self, tool_result: object) -> bool:
+        """Return whether a tool result fills more than a quarter of the context window."""
+        result = tool_result if isinstance(tool_result, str) else str(tool_result)
+        return self.get_input_tokens_count(result) > RESULT_SHARE * self.get_context_window_size()
+
+    def summarize_messages(self, messages: list[Any], callbacks: Sequence[Any] = (), verbose: bool = True) -> None:
+        """Replace a conversation, except for its system messages, by a summary that the model writes.
+
+        Args:
+            messages: Message dicts with `role` and `content`; modified in place.
+            callbacks: Passed to the model.
+            verbose: Has no effect.
+        """
+        system_messages = [message for message in messages if message.get("role") == "system"]
+        rest = [message for message in messages if message.get("role") != "system"]
+        if not rest:
+            return
+        book = default_book()
+        transcript = "\n\n".join(f"{message['role']}: {text_of(message['content'])}" for message in read_messages(rest))
+        prompt = [
+            {"role": "system", "content": book.slice("summarizer_system_message")},
+            {"role": "user", "content": book.slice("summarize_instruction", group=transcript)},
+        ]
+        keywords: PlainDict = {"callbacks": list(callbacks)} if callbacks else {}
+        summary = str(self.call(prompt, **keywords))
+        messages[:] = [*system_messages, {"role": "user", "content": book.slice("summary", merged_summary=summary)}]
 
     def _track_token_usage_internal(self, usage_data: Mapping[str, object]) -> None:
         """Count one answered request; subclasses call it with the usage that their provider reported."""
