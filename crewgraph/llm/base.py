@@ -22,7 +22,7 @@ from crewgraph.errors import DefinitionError
 from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.current_call import CALL
 from crewgraph.llm.usage import UsageMetrics, read_usage
-from crewgraph.prompts.book import default_book
+from crewgraph.prompts.i18n import default_book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
