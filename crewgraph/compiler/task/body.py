@@ -5,7 +5,7 @@ Step hooks may change the context before and the output after.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,9 @@ from crewgraph.compiler.task.guardrails import Guards, apply_guardrails, judging
 from crewgraph.compiler.task.runner import TaskRunner
 from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_output, structured
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
-from crewgraph.definitions.agent.agent import BaseAgentDefinition
-from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.guardrail import ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput, set_fields
-from crewgraph.definitions.task.task import ConditionalTaskDefinition, TaskDefinition
+from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.disk import replace_file
 from crewgraph.errors import OutputInvalid, OutputNotSaved
 from crewgraph.hooks.points import InterceptionPoint, StepContext
@@ -38,65 +36,17 @@ from crewgraph.schema import PlainDict, PlainMapping
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
 
-@dataclass(frozen=True)
-class HookedTask:
-    """A task and its step hooks."""
-
-    task: TaskDefinition
-    agent: BaseAgentDefinition
-    crew: CrewDefinition | None
-
-    def before(self, context: str) -> Body[str]:
-        """Run the hooks before the task; return the context to work with.
-
-        Raises:
-            HookAborted: a hook stopped the task.
-        """
-        return (yield self._call(_PRE, self._step(payload=context), context, _encode_context))
-
-    def after(self, output: TaskOutput) -> Body[TaskOutput]:
-        """Run the hooks after the task; return the output.
-
-        Raises:
-            HookAborted: a hook withheld the output.
-            OutputInvalid: a hook replaced the output with something else.
-        """
-        before = output.to_plain()
-        after = yield self._call(_POST, self._step(payload=output, output=output), before, self._output)
-        if after == before:
-            return output
-        changed = TaskOutput.from_plain(after, self.task.output_pydantic)
-        changed.messages = output.messages
-        return changed
-
-    def _step(self, **fields: Any) -> StepContext:
-        source = {"agent": self.agent, "agent_role": self.agent.role, "task": self.task, "crew": self.crew}
-        return StepContext(kind="task", step_name=self.task.name or self.task.description, **source, **fields)
-
-    def _call(
-        self, point: InterceptionPoint, step: StepContext, about: object, encode: Callable[[Any], object]
-    ) -> Call:
-        return Call(
-            function=partial(dispatch, point, step),
-            afunction=partial(adispatch, point, step),
-            name=point.value,
-            kind="hook",
-            about=about,
-            encode=encode,
-            aside=True,
-        )
-
-    def _output(self, step: StepContext) -> dict[str, object]:
-        if not isinstance(step.payload, TaskOutput):
-            raise OutputInvalid(
-                f"a hook at `{_POST.value}` returned {step.payload!r:.80} for the output of the task `{step.step_name}`; it must "
-                "return a `TaskOutput` or None"
-            )
-        return step.payload.to_plain()
-
-
 def _encode_context(step: StepContext) -> str:
     return step.payload if isinstance(step.payload, str) else ""
+
+
+def _encode_output_of_hooks(step: StepContext) -> dict[str, object]:
+    if not isinstance(step.payload, TaskOutput):
+        raise OutputInvalid(
+            f"a hook at `{_POST.value}` returned {step.payload!r:.80} for the output of the task `{step.step_name}`; it must "
+            "return a `TaskOutput` or None"
+        )
+    return step.payload.to_plain()
 
 
 def task_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, object]]:
@@ -233,18 +183,43 @@ class _TaskExecution:
     def run_pre_hooks(self) -> Body[None]:
         """Run the hooks before the task, and before its first event; they may replace the context."""
         yield Notify(partial(self.report.begin, self.briefing, with_event=False))
-        step = HookedTask(self.task, self.assignment.agent, self.crew)
+        given = self.briefing.context
         try:
-            context = yield from step.before(self.briefing.context)
+            context = yield self._hooks(_PRE, given, _encode_context, payload=given)
         except Exception:  # whatever refuses the start; listeners get a start event for every end event
             yield Notify(partial(self.report.begin, replace(self.briefing, context="")))
             raise
-        if context != self.briefing.context:
+        if context != given:
             self.briefing = replace(self.briefing, context=context)
 
     def run_post_hooks(self, output: TaskOutput) -> Body[TaskOutput]:
-        """Run the hooks after the task; return the output as they leave it."""
-        return HookedTask(self.task, self.assignment.agent, self.crew).after(output)
+        """Run the hooks after the task; return the output as they leave it.
+
+        Raises:
+            HookAborted: a hook withheld the output.
+            OutputInvalid: a hook replaced the output with something else.
+        """
+        before = output.to_plain()
+        after = yield self._hooks(_POST, before, _encode_output_of_hooks, payload=output, output=output)
+        if after == before:
+            return output
+        changed = TaskOutput.from_plain(after, self.task.output_pydantic)
+        changed.messages = output.messages
+        return changed
+
+    def _hooks(self, point: InterceptionPoint, about: object, encode: Callable[[Any], object], **fields: Any) -> Call:
+        task, agent = self.task, self.assignment.agent
+        source = {"agent": agent, "agent_role": agent.role, "task": task, "crew": self.crew}
+        step = StepContext(kind="task", step_name=task.name or task.description, **source, **fields)
+        return Call(
+            function=partial(dispatch, point, step),
+            afunction=partial(adispatch, point, step),
+            name=point.value,
+            kind="hook",
+            about=about,
+            encode=encode,
+            aside=True,
+        )
 
     def run_override(self, override: Any) -> Body[PlainDict]:
         """Run the user's override of the task's method in place of the whole execution."""

@@ -195,14 +195,11 @@ class TaskRunner:
 
         return DelegationTeam(
             run_coworker=self._run_coworker,
-            role_of=self._role_of,
+            role_of=lambda agent: agent.rendered_texts(self._inputs)["role"] or "",
             book=self._book,
             max_delegations=max_delegations,
             on_delegated=self._report.delegated,
         )
-
-    def _role_of(self, agent: BaseAgentDefinition) -> str:
-        return agent.rendered_texts(self._inputs)["role"] or ""
 
     def _run_coworker(self, agent: BaseAgentDefinition, request: str, context: str) -> Body[str]:
         """Run a coworker on a request; its answer is neither judged nor stored as a separate output."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import StateSnapshot
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
@@ -190,7 +189,9 @@ def run_standalone(
     state = (yield Saving(compiled, "get_state", config)) if place.known or own_place is not None else None
     if state is not None and node in state.values:
         return state.values[node]
-    first_value = {INPUTS: inputs or {}} if state is None or state.created_at is None else _resume_value(place, state)
+    first_value = {INPUTS: inputs or {}}
+    if state is not None and state.created_at is not None:
+        first_value = None if place.method is None else place.answers(state.interrupts)
 
     def start(value: object) -> Run:
         durability, again = place.durability, place.again
@@ -205,10 +206,6 @@ def run_standalone(
     if run.questions:
         place.leave(run.questions)
     return run.written[node]
-
-
-def _resume_value(place: RunPlace, state: StateSnapshot) -> object:
-    return place.answers(state.interrupts) if place.method is not None else None
 
 
 def _mark_reviewed(task: TaskDefinition) -> None:
