@@ -73,7 +73,16 @@ def test_a_run_behind_a_frozen_network_fails_and_is_resumed_once_the_network_is_
         assert output.split()[0] == "waited" and "paid" not in output
         assert "did not answer within 2 seconds" in output
         proxy.thaw()
-        PostgresClaims(dsn).claim("t").close()
+        claims = PostgresClaims(dsn)
+
+        def is_free() -> bool:
+            try:
+                claims.claim("t").close()
+            except ThreadBusy:  # the server has not heard yet that the process has ended
+                return False
+            return True
+
+        wait_until(is_free)
 
 
 @pytest.mark.parametrize("forgets", ["the server", "the network"])
