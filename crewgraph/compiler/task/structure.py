@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.agent.dialogue import is_refused, is_unfinished
-from crewgraph.compiler.agent.protocol import final_text
+from crewgraph.compiler.agent.protocol import final_text, reply_text
 from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
@@ -212,6 +212,8 @@ def request_structured(
         attempts -= 1
         usage.answered(asked, reply)
         text = reply_structure(reply, schema, any_name=True) or final_text(reply)
+        if _is_within_object(text, reply):  # what looked like the label of an answer is part of a value
+            text = reply_text(reply["content"])
         value, problem = (None, "it was cut off") if "cut" in reply else read_structure(text, schema)
         if value is not None:
             return StructuredReply(value, text, "")
@@ -219,3 +221,9 @@ def request_structured(
             transcript.add({"role": "assistant", "content": text})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
     return StructuredReply(None, text, problem)
+
+
+def _is_within_object(answer: str, reply: Reply) -> bool:
+    """Return whether an answer starts in the middle of a JSON object in a reply."""
+    before = reply_text(reply["content"]).partition(answer)[0] if answer else ""
+    return before.count("{") > before.count("}")
