@@ -96,12 +96,8 @@ def convert_text(text: str, schema: type[BaseModel], runner: AgentRunner) -> Bod
     try:
         reply = yield from request_structured(messages, schema, model, book, runner.usage, falls_back=True)
     except EffectFailed as failure:  # the answer matters more than its structure: the task continues with the text
-        return None, _not_asked(failure)
+        return None, f"the model could not be asked: {failure}"
     return reply.value, reply.problem
-
-
-def _not_asked(failure: EffectFailed) -> str:
-    return f"the model could not be asked: {failure}"
 
 
 def _convert_with_class(
@@ -202,7 +198,7 @@ def request_structured(
         except EffectFailed as failure:
             usage.failed(failure.spent)
             if is_unfinished(failure):
-                problem = _not_asked(failure)
+                problem = failure.text
                 attempts -= 1
                 continue
             if asked is model or not (falls_back or is_refused(failure)):
