@@ -186,7 +186,7 @@ def request_structured(
         model: the model.
         book: the prompts.
         usage: counts the requests.
-        attempts: the maximum number of requests.
+        attempts: the maximum number of requests, without one that fails because of the model's own way.
         stage: the step of a task that the requests belong to.
         falls_back: whether a model that fails to answer in its own way is asked for a text, whatever the failure.
     """
