@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from crewgraph.annotations import return_type
 from crewgraph.core.current import config_context, is_traced
 from crewgraph.core.digests import digest
-from crewgraph.core.loops.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, call, resolved
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, SteersGraph, plain
@@ -504,7 +504,7 @@ def _noting(tool: Any) -> Any:
 def _noting_class(kind: Any) -> type[Any]:
     @wraps(kind._run)
     def _run(self: Any, *args: Any, **keywords: Any) -> Any:
-        self.noted.append(kind._run(self, *args, **keywords))
+        self.noted.append(resolved(kind._run(self, *args, **keywords)))
         return self.noted[-1]
 
     @wraps(kind._arun)

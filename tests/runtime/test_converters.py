@@ -149,3 +149,15 @@ def test_what_cannot_be_converted_stays_a_text_and_nobody_to_ask_is_an_error():
     assert convert_to_model("words", Point, None, silent) == "words"
     with pytest.raises(TypeError, match="pass `agent=`"):
         convert_to_model("words", Point, None)
+
+
+class Quote(BaseModel):
+    quote: str
+
+
+@pytest.mark.parametrize("form", ["{}", "Here it is:\n```json\n{}\n```", "Thought: done\nFinal Answer: {}"])
+def test_a_structure_whose_text_looks_like_the_label_of_an_answer_is_read(mode: Mode, form: str):
+    made = Quote(quote="It ended with Final Answer: 42.")
+    llm = ScriptedLLM(["words", form.format(made.model_dump_json())])
+    assert ran(mode, llm, output_pydantic=Quote).pydantic == made
+    assert len(llm.requests) == 2

@@ -9,8 +9,8 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import Answer, OpenAIServer, Request, call, null, text
 
-from crewgraph import LLM, Crew
-from crewgraph.errors import ModelError
+from crewgraph import LLM, Crew, LLMGuardrail, ScriptedLLM
+from crewgraph.errors import ModelError, OutputInvalid
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent
 from crewgraph.llm.errors import ReplyCut, ReplyFiltered, ReplyRefused
@@ -198,3 +198,11 @@ def test_a_resumed_run_neither_takes_a_cut_reply_as_an_answer_nor_pays_it_twice(
             result = mode.resume(made, "t", checkpointer=saver)
         assert (result.raw, len(server.requests)) == ("done", 3)
         assert result.token_usage.successful_requests == 3
+
+
+def test_a_judge_whose_verdicts_are_cut_is_said_to_have_answered(mode: Mode):
+    with OpenAIServer([ended(text('{"valid": tr'))] * 2) as server:
+        judge = LLMGuardrail("Be kind", served(server.url))
+        with pytest.raises(OutputInvalid, match="even after a retry: The answer of the model `test` is not whole"):
+            mode.kickoff(crew(task("a", agent(ScriptedLLM(["text"])), guardrail=judge)))
+        assert len(server.requests) == 2

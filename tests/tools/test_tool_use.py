@@ -19,7 +19,7 @@ from waiting import LONG
 from crewgraph.core.journal import JournalError
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.tools import BaseTool, tool
-from crewgraph.tools.adapt import as_tool
+from crewgraph.tools.adapt import as_tool, with_call
 from crewgraph.tools.structured import CrewStructuredTool
 from crewgraph.tools.use import use
 
@@ -137,6 +137,20 @@ def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode:
     assert adapted.prepare("ab") == {"text": "ab"}
     assert mode(adapted.use({"text": "ab"}, {})) == result
     assert mode(use(adapted, {"text": "ab"}, {})) == {"ok": True, "result": result}
+
+
+class Promising(LangChainBaseTool):
+    name: str = "promising"
+    description: str = "Returns a coroutine."
+
+    def _run(self, text: str) -> Any:
+        return whispered(text)
+
+
+def test_what_a_langchain_tool_returns_is_awaited_whether_its_call_has_an_id_or_not(mode: Mode):
+    adapted = as_tool(Promising())
+    assert mode(adapted.use({"text": "AB"}, {})) == "ab"
+    assert mode(adapted.use({"text": "AB"}, with_call({}, id="1"))) == "ab"
 
 
 def test_a_langchain_tool_takes_no_config_from_the_model(mode: Mode):

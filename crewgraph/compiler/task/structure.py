@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.agent.dialogue import is_refused, is_unfinished
-from crewgraph.compiler.agent.protocol import final_text
+from crewgraph.compiler.agent.protocol import final_text, reply_text
 from crewgraph.compiler.agent.runner import AgentRunner
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
@@ -96,12 +96,8 @@ def convert_text(text: str, schema: type[BaseModel], runner: AgentRunner) -> Bod
     try:
         reply = yield from request_structured(messages, schema, model, book, runner.usage, falls_back=True)
     except EffectFailed as failure:  # the answer matters more than its structure: the task continues with the text
-        return None, _not_asked(failure)
+        return None, f"the model could not be asked: {failure}"
     return reply.value, reply.problem
-
-
-def _not_asked(failure: EffectFailed) -> str:
-    return f"the model could not be asked: {failure}"
 
 
 def _convert_with_class(
@@ -190,7 +186,7 @@ def request_structured(
         model: the model.
         book: the prompts.
         usage: counts the requests.
-        attempts: the maximum number of requests.
+        attempts: the maximum number of requests, without one that fails because of the model's own way.
         stage: the step of a task that the requests belong to.
         falls_back: whether a model that fails to answer in its own way is asked for a text, whatever the failure.
     """
@@ -202,7 +198,7 @@ def request_structured(
         except EffectFailed as failure:
             usage.failed(failure.spent)
             if is_unfinished(failure):
-                problem = _not_asked(failure)
+                problem = failure.text
                 attempts -= 1
                 continue
             if asked is model or not (falls_back or is_refused(failure)):
@@ -212,6 +208,8 @@ def request_structured(
         attempts -= 1
         usage.answered(asked, reply)
         text = reply_structure(reply, schema, any_name=True) or final_text(reply)
+        if _is_within_object(text, reply):  # what looked like the label of an answer is part of a value
+            text = reply_text(reply["content"])
         value, problem = (None, "it was cut off") if "cut" in reply else read_structure(text, schema)
         if value is not None:
             return StructuredReply(value, text, "")
@@ -219,3 +217,9 @@ def request_structured(
             transcript.add({"role": "assistant", "content": text})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
     return StructuredReply(None, text, problem)
+
+
+def _is_within_object(answer: str, reply: Reply) -> bool:
+    """Return whether an answer starts in the middle of a JSON object in a reply."""
+    before = reply_text(reply["content"]).partition(answer)[0] if answer else ""
+    return before.count("{") > before.count("}")
