@@ -101,12 +101,17 @@ class RequestedModel(Requester, AskingModel):
         return first_answer(models, partial(self._ask, request), self._fell_back)
 
     def _ask(self, request: Any, model: Model, is_last: bool) -> Program[Reply]:
-        """Ask one of the models, and again where its client does not do so itself."""
-        if is_last and (retries := getattr(model, "retries", 0)):  # a `ChatModel` has some
-            from crewgraph.llm.retry import retried
+        """Ask one of the models; the last one again where its client does not do so itself."""
+        attempt = partial(self._attempt, request, model)
+        retries: int = getattr(model, "retries", 0) if is_last else 0  # a `ChatModel` has some
+        if not retries:
+            return attempt()
+        from crewgraph.llm.retry import retried
 
-            ask = partial(self._ask, request, model, False)
-            return (yield from retried(ask, partial(self.delayed, model.name), retries))
+        return retried(attempt, partial(self.delayed, model.name), retries)
+
+    def _attempt(self, request: Any, model: Model) -> Program[Reply]:
+        """Ask one of the models once."""
         if self.controllers:
             check_limits(model.name)
             yield from taking_slot(self.controllers, partial(self.delayed, model.name))
@@ -150,7 +155,7 @@ class RequestedModel(Requester, AskingModel):
         if context.messages is not visible:
             _log.warning("a hook replaced `context.messages`, which has no effect: change the list in place")
             context.messages = visible
-        kept, then = _hooked(messages, original, visible)
+        kept, then = _as_left(messages, original, visible)
         ends: list[RequestEnd] = []
         with scoped(CALL, CALL.get()._replace(ends=ends)):
             reply: Reply = yield from self._asked([*messages[:kept], *then], tools, stop, config)
@@ -170,12 +175,12 @@ class RequestedModel(Requester, AskingModel):
             end.completed(content)
         reply = {**reply, "content": content}
         if visible != original:
-            kept, then = _hooked(messages, original, visible)
+            kept, then = _as_left(messages, original, visible)
             reply["hooked"] = {"kept": kept, "then": then}
         return reply
 
 
-def _hooked(
+def _as_left(
     messages: Sequence[Message], original: Sequence[PlainDict], visible: Sequence[PlainDict]
 ) -> tuple[int, list[Message]]:
     """Return how many messages from the beginning the hooks left as they were, and the others as they are now.

@@ -123,7 +123,7 @@ def build_picture(plan: FlowTopology, name: str, text: str) -> Picture:
     """Build the picture of a flow.
 
     Args:
-        plan: The flow's trigger plan.
+        plan: The flow's methods and their triggers.
         name: The flow's name.
         text: The flow's docstring.
     """
