@@ -124,7 +124,7 @@ def _create_tables(address: str) -> None:
 def _connected(address: str) -> BoundedConnection:
     """Return a connection to a database that may have been started together with this server."""
     # It prepares no statement: a pooler in transaction mode, which `check_session` finds, would have it under the same name.
-    options = {**CONNECTION, "prepare_threshold": None}
+    options: dict[str, Any] = {**CONNECTION, "prepare_threshold": None}
     deadline = time.monotonic() + CONNECT_TIMEOUT
     while True:
         try:
