@@ -196,7 +196,7 @@ def parse_yaml(
         check: Called with the document's nodes, before keys are merged into them.
 
     Returns:
-        The nodes, with merged keys, and the data.
+        The nodes, with merged keys, and the data; None for the data of a document that is not a mapping.
 
     Raises:
         DefinitionError: It is not valid YAML, or would be too large with its aliases written out.
@@ -207,7 +207,7 @@ def parse_yaml(
             root = loader.get_single_node()
             _check_number_of_values(root, label)
             check(root)
-            return root, None if root is None else loader.construct_document(root)
+            return root, loader.construct_document(root) if isinstance(root, yaml.MappingNode) else None
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:

@@ -1,5 +1,6 @@
 """Networks to Postgres that freeze, sessions that the server ends, poolers: every wait ends, and nothing is done twice."""
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from waiting import wait_until
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.queue import Queue
+from crewgraph.contrib.serve.postgres import opened_postgres
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.claims.postgres import PostgresClaims
 
@@ -129,6 +131,11 @@ def test_a_forked_child_does_not_go_on_with_a_run_on_postgres(dsn: str):
     assert output.split() == ["waited", "ClaimLost", "paid", "done"]
 
 
+async def _open(address: str) -> None:
+    async with opened_postgres(address) as (_, store):
+        await store.aput(("desk",), "key", {"value": 1})
+
+
 @pytest.mark.skipif(missing_pgbouncer() is not None, reason=str(missing_pgbouncer()))
 def test_a_pooler_in_transaction_mode_is_refused_by_name_and_one_in_session_mode_works(dsn: str):
     clerk = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(["done"] * 2))
@@ -138,9 +145,13 @@ def test_a_pooler_in_transaction_mode_is_refused_by_name_and_one_in_session_mode
             crew.kickoff(checkpointer=saver)
         with Queue(address) as queue, pytest.raises(StorageError, match="`pool_mode = session`"):
             crew.enqueue(queue=queue)
+        for _ in range(2):  # the second is lent the sessions of the first
+            with pytest.raises(StorageError, match="such as PgBouncer"):
+                asyncio.run(_open(address))
         with psycopg.connect(dsn) as server:
             assert locks_of(server) == 0
     with running_pgbouncer(dsn, "session") as address:
+        asyncio.run(_open(address))
         with PostgresSaver.from_conn_string(address) as saver:
             assert crew.kickoff(checkpointer=saver).raw == "done"
         with Queue(address) as queue:

@@ -213,6 +213,8 @@ def test_a_file_with_a_list_or_a_text_counts_as_empty_with_a_warning(
     for text, message in (
         ("- writer\n", "yaml:1: the file contains a list"),
         ("\nwriter\n", "yaml:2: the file contains a text"),
+        ("- !of_another_program {}\n", "yaml:1: the file contains a list"),
+        ("2024-13-45\n", "yaml:1: the file contains a text"),
     ):
         paper = load(EMPTY + "    pass\n", agents=text).Paper()
         with pytest.warns(UserWarning, match=message):

@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 from langgraph_sdk import get_sync_client
-from servers.postgres import Postgres
+from servers.postgres import Postgres, missing, running_postgres
 from waiting import LONG, wait_until
 
 from crewgraph.contrib.serve.postgres import opened_postgres
@@ -204,6 +204,23 @@ def test_a_postgres_that_cannot_be_reached_is_an_error_in_one_line(tmp_path: Pat
     with pytest.raises(AssertionError, match="the database cannot be used"):
         server.start()
     assert "Traceback" not in server.output
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+def test_a_server_waits_for_a_postgres_that_is_started_with_it():
+    with running_postgres() as database:
+        database.stop()
+        starting = threading.Timer(1, database.start)
+        starting.start()
+        try:
+            asyncio.run(_read_from(database.dsn))
+        finally:
+            starting.join()
+
+
+async def _read_from(address: str) -> None:
+    async with opened_postgres(address) as (_, store):
+        assert await store.aget(("desk",), "key") is None
 
 
 @pytest.mark.parametrize("option", ["--postgres", "--queue"])

@@ -18,6 +18,7 @@ from psycopg_pool import AsyncConnectionPool
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import StorageError
 from crewgraph.storage.postgres import (
+    CONNECT_TIMEOUT,
     AsyncBoundedConnection,
     BoundedConnection,
     bounded_address,
@@ -28,6 +29,7 @@ CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_f
 """The options of connections."""
 
 _CONNECTIONS = 10
+_CONNECT_INTERVAL = 0.5  # seconds between attempts; while the database starts
 _SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables
 _SETUP_LOCK = 5_203_811_640_113_000_377  # for creating tables: an arbitrary number that no other program locks
 
@@ -112,11 +114,25 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
 
 
 def _create_tables(address: str) -> None:
-    with BoundedConnection.connect(address, **CONNECTION) as connection:
+    with _connected(address) as connection:
         check_session(connection, address)
         wait_for_turn(connection)
         PostgresSaver(connection).setup()
         PostgresStore(connection).setup()
+
+
+def _connected(address: str) -> BoundedConnection:
+    """Return a connection to a database that may have been started together with this server."""
+    # It prepares no statement: a pooler in transaction mode, which `check_session` finds, would have it under the same name.
+    options: dict[str, Any] = {**CONNECTION, "prepare_threshold": None}
+    deadline = time.monotonic() + CONNECT_TIMEOUT
+    while True:
+        try:
+            return BoundedConnection.connect(address, **options)
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_CONNECT_INTERVAL)
 
 
 def async_pool(address: str, most: int, timeout: float = 30.0) -> AsyncConnectionPool[Any]:
