@@ -179,7 +179,8 @@ def test_a_checkpoint_follows_one_that_another_saver_has_stored_again(tmp_path: 
     def put(saver: SqliteCheckpointer, id: str, parent: str | None, new: list[str], **values: str) -> None:
         place: dict[str, Any] = {"thread_id": "t", "checkpoint_ns": ""} | ({"checkpoint_id": parent} if parent else {})
         versions: dict[str, Any] = {channel: f"version of {channel}" for channel in values}
-        checkpoint = empty_checkpoint() | {"id": id, "channel_values": values, "channel_versions": versions}
+        checkpoint = empty_checkpoint()
+        checkpoint.update(id=id, channel_values={**values}, channel_versions=versions)
         saver.put({"configurable": place}, checkpoint, {}, {channel: versions[channel] for channel in new})
 
     with SqliteCheckpointer(str(tmp_path / "runs.db")) as saver, SqliteCheckpointer(str(tmp_path / "runs.db")) as other:
