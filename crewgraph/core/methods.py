@@ -53,8 +53,10 @@ def other_form(method: Any, name: str) -> Any:
 
 def _named(method: Any, program: Any, prefix: str) -> Any:
     """Give a method the name and the parameters of its program, and what that returns."""
-    returned: str = program.__annotations__["return"]
-    method.__signature__ = signature(program).replace(return_annotation=returned[len("Program[") : -1])
+    returned = program.__annotations__["return"][len("Program[") : -1]
+    returned = program.__globals__.get(returned, returned)  # tools read the class of an output
+    method.__signature__ = signature(program).replace(return_annotation=returned)
+    method.__annotations__ = {**program.__annotations__, "return": returned}
     method.__name__, method.__doc__, method.__module__ = prefix + program.__name__, program.__doc__, program.__module__
     method.__qualname__ = program.__qualname__.replace(program.__name__, method.__name__)
     method.program = program

@@ -42,13 +42,9 @@ class StoredMemory(BaseModel):
     storage: Any = None
     """A `Storage` or any object with its methods. A LangGraph store is wrapped in one."""
 
-    agent: Any = Field(default=None, exclude=True, repr=False)
-    """The remembering agent, for events outside of runs."""
-
-    task: Any = Field(default=None, exclude=True, repr=False)
-    """The task of the memories, for events outside of runs."""
-
     _automatic: bool = PrivateAttr(default=False)
+    _agent: Any = PrivateAttr(default=None)
+    _task: Any = PrivateAttr(default=None)
 
     def __init__(self, storage: object = None, **data: object) -> None:
         if callable(getattr(storage, "batch", None)):  # a LangGraph store
@@ -69,6 +65,24 @@ class StoredMemory(BaseModel):
     def is_automatic(self) -> bool:
         """Whether it was created for a crew with `memory=True`."""
         return self._automatic
+
+    @property  # not a field: a subclass may have a property of its own
+    def agent(self) -> Any:
+        """The remembering agent, for events outside of runs."""
+        return self._agent
+
+    @agent.setter
+    def agent(self, agent: object) -> None:
+        self._agent = agent
+
+    @property
+    def task(self) -> Any:
+        """The task of the memories, for events outside of runs."""
+        return self._task
+
+    @task.setter
+    def task(self, task: object) -> None:
+        self._task = task
 
     def save(self, value: Any, metadata: Metadata | None = None) -> None:
         """Save a text.

@@ -201,3 +201,19 @@ def test_an_sqlite_file_is_read_by_anybody(tmp_path: Path):
     database.close()
     assert rows == [("look", '{"suggestions": ["x"]}', "1.5", 5.0)]
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_memory_of_a_users_own_may_say_itself_who_remembers():
+    class Clerks(ShortTermMemory):
+        @property
+        def agent(self) -> Any:
+            return "the clerk"
+
+        @agent.setter
+        def agent(self, agent: object) -> None:
+            given.append(agent)
+
+    given: list[object] = []
+    memory = Clerks(storage=Noted())
+    memory.agent, memory.task = "Ada", "count"
+    assert (memory.agent, memory.task, given) == ("the clerk", "count", ["Ada"])

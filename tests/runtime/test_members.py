@@ -10,7 +10,18 @@ import pytest
 from modes import Mode
 from pydantic import BaseModel
 
-from crewgraph import Agent, BaseAgent, ConditionalTask, Converter, Crew, ScriptedLLM, Task, ToolUse, UsageMetrics
+from crewgraph import (
+    Agent,
+    BaseAgent,
+    ConditionalTask,
+    Converter,
+    Crew,
+    CrewOutput,
+    ScriptedLLM,
+    Task,
+    ToolUse,
+    UsageMetrics,
+)
 from crewgraph.definitions.base import Fingerprint, SecurityConfig
 from crewgraph.definitions.task.conversion import convert_to_model
 from crewgraph.errors import CompileError
@@ -339,6 +350,10 @@ def test_the_forms_of_a_method_have_their_own_names_and_its_parameters():
         assert (method.__name__, method.__qualname__.rpartition(".")[2]) == (name, name)
         assert inspect.iscoroutinefunction(method)
         assert inspect.signature(method).parameters == inspect.signature(origin).parameters
+    for kickoff in (Crew.kickoff, Crew.akickoff):
+        assert inspect.signature(kickoff).return_annotation is CrewOutput
+        assert inspect.get_annotations(kickoff)["return"] is CrewOutput
+        assert "inputs" in inspect.get_annotations(kickoff)
     each: Any = crew(task("one", agent(None)))
     with pytest.raises(TypeError, match="many"):
         asyncio.run(each.kickoff_for_each_async([{}], many=1))

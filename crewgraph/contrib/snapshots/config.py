@@ -145,7 +145,14 @@ def config_of(checkpoint: Any) -> CheckpointConfig | None:
         DefinitionError: If the value is not a valid checkpoint setting.
     """
     config = validate_checkpoint(checkpoint)
-    return (CheckpointConfig() if config else None) if config is None or isinstance(config, bool) else config
+    return (CheckpointConfig() if config else None) if config is None or isinstance(config, bool) else as_config(config)
+
+
+def as_config(settings: CheckpointSettings) -> CheckpointConfig:
+    """Return the settings as a `CheckpointConfig`, which can find checkpoints."""
+    if isinstance(settings, CheckpointConfig):
+        return settings
+    return CheckpointConfig.model_validate({name: getattr(settings, name) for name in settings.model_fields_set})
 
 
 def apply_checkpoint(instance: Any, from_checkpoint: CheckpointSettings | None) -> Any:

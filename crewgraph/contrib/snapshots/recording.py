@@ -75,14 +75,14 @@ class RuntimeState(RootModel[list[Any]]):
         return self.checkpoint(location)
 
     @classmethod
-    def from_checkpoint(cls, config: CheckpointConfig, **kwargs: object) -> Self:
+    def from_checkpoint(cls, config: CheckpointSettings, **kwargs: object) -> Self:
         """Restore what ran, as `Crew.from_checkpoint` does; `kwargs` are ignored."""
         from crewgraph.contrib.snapshots.restore import restore
 
         return cls([restore(None, config)])
 
     @classmethod
-    async def afrom_checkpoint(cls, config: CheckpointConfig, **kwargs: object) -> Self:
+    async def afrom_checkpoint(cls, config: CheckpointSettings, **kwargs: object) -> Self:
         """Async version of `from_checkpoint`."""
         return cls.from_checkpoint(config, **kwargs)
 

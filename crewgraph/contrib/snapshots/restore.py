@@ -11,12 +11,13 @@ from uuid import uuid4
 
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS
-from crewgraph.contrib.snapshots.config import Address, CheckpointConfig
+from crewgraph.contrib.snapshots.config import Address, as_config
 from crewgraph.contrib.snapshots.described import recreate_definition
 from crewgraph.contrib.snapshots.recording import DEFINITION
 from crewgraph.core.current import RunResources
 from crewgraph.core.operations import Program, drive
 from crewgraph.crew import Crew
+from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.run_options import RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError, StorageError, UnknownRun
@@ -63,7 +64,7 @@ class _Point:
         return str(self.address._replace(thread=self.thread))
 
 
-def restore(kind: type[Any] | None, config: CheckpointConfig, branch: str | None = None) -> Any:
+def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | None = None) -> Any:
     """Create a crew, flow or agent from a checkpoint; see `Crew.from_checkpoint` and `Crew.fork`.
 
     Args:
@@ -84,7 +85,7 @@ def restore(kind: type[Any] | None, config: CheckpointConfig, branch: str | None
     return entity
 
 
-def restore_into(entity: Any, config: CheckpointConfig) -> None:
+def restore_into(entity: Any, config: CheckpointSettings) -> None:
     """Make the next kickoff of a crew, flow or agent continue from a checkpoint."""
     _start_next(entity, _entity_and_point(config, _kind_of(entity.__class__))[1])
 
@@ -93,7 +94,7 @@ def _kind_of(kind: type[Any]) -> _Kind:
     return "flow" if issubclass(kind, Flow) else "crew" if issubclass(kind, Crew) else "agent"
 
 
-def _entity_and_point(config: CheckpointConfig, entity_type: _Kind | None, kind: Any = None) -> tuple[Any, _Point]:
+def _entity_and_point(settings: CheckpointSettings, entity_type: _Kind | None, kind: Any = None) -> tuple[Any, _Point]:
     """Return what ran, recreated if `kind` is given, and the point; emits the events of a restore.
 
     Raises:
@@ -101,7 +102,7 @@ def _entity_and_point(config: CheckpointConfig, entity_type: _Kind | None, kind:
         FileNotFoundError: If its file does not exist.
         StorageError: If its file cannot be read.
     """
-    start = time.perf_counter()
+    start, config = time.perf_counter(), as_config(settings)
     location = config.location if config.restore_from is None else str(config.restore_from)
     fields: PlainDict = {"location": location, "provider": type(config.provider).__name__}
     crewai_event_bus.emit(config, CheckpointRestoreStartedEvent(**fields))

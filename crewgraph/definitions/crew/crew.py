@@ -222,7 +222,7 @@ class CrewDefinition(CrewMemories, CrewCheckpoints, MemoryFields, SkillFields):
         return value
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _check_and_build(self) -> Self:
         """Check the rules for crews, and create what its fields ask for."""
         if self.texts.prompt_file is not None:
             self.prompt_file = self.texts.prompt_file

@@ -240,11 +240,8 @@ class Threads:
             return False
         value_ids = store_values(connection, [(name, values[name]) for name in filled])
         difference = Difference(difference.channels, difference.seen, value_ids, difference.removed)
-        if base is None:
-            link, text = Link.full(id, EMPTY.apply((difference,)))
-        else:
-            link, text = base.child(id, difference)
-        row = (no, id, parent, link.drift, link.whole, new.run, *new.head, text)
+        link = Link.full(id, EMPTY.apply((difference,))) if base is None else base.child(id, difference)
+        row = (no, id, parent, link.drift, link.whole, new.run, *new.head, link.text)
         if not connection.execute(_INSERT, row).rowcount:
             # The checkpoint is stored again: its children must not change with it.
             children = connection.execute(

@@ -142,20 +142,23 @@ class Link(NamedTuple):
     whole: int
     """Bytes of the last full checkpoint."""
 
-    def child(self, id: str, difference: Difference) -> tuple["Link", str]:
-        """The link of a child, and the text to store for it."""
+    text: str
+    """What is stored for it."""
+
+    def child(self, id: str, difference: Difference) -> "Link":
+        """The link of a child."""
         text = difference.to_json()
         versions = self.versions.apply((difference,))
         drift = self.drift + len(text) + _ROW_OVERHEAD
         if drift > _MAX_DRIFT_RATIO * self.whole:
             return Link.full(id, versions)
-        return Link(id, versions, drift, self.whole), text
+        return Link(id, versions, drift, self.whole, text)
 
     @staticmethod
-    def full(id: str, versions: Versions) -> tuple["Link", str]:
-        """The link of a checkpoint stored in full, and the text to store for it."""
+    def full(id: str, versions: Versions) -> "Link":
+        """The link of a checkpoint stored in full."""
         text = versions.to_json()
-        return Link(id, versions, 0, len(text)), text
+        return Link(id, versions, 0, len(text), text)
 
 
 class Chains:
@@ -170,8 +173,8 @@ class Chains:
 
     def load_link(self, connection: sqlite3.Connection, no: int, id: str) -> Link | None:
         """The link of a checkpoint that is about to get a child; None if it does not exist."""
-        row: tuple[int, int] | None = connection.execute(
-            "SELECT drift, whole FROM checkpoints WHERE lineage = ? AND id = ?", (no, id)
+        row: tuple[int, int, str] | None = connection.execute(
+            "SELECT drift, whole, versions FROM checkpoints WHERE lineage = ? AND id = ?", (no, id)
         ).fetchone()
         if row is None:
             return None
@@ -228,8 +231,8 @@ class Chains:
 
     def make_full(self, connection: sqlite3.Connection, no: int, id: str) -> None:
         """Store a checkpoint in full, so that its parent can be deleted."""
-        link, text = Link.full(id, self.versions(connection, no, id, {}))
+        link = Link.full(id, self.versions(connection, no, id, {}))
         connection.execute(
             "UPDATE checkpoints SET versions = ?, drift = 0, whole = ? WHERE lineage = ? AND id = ?",
-            (text, link.whole, no, id),
+            (link.text, link.whole, no, id),
         )

@@ -8,12 +8,14 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from langgraph.store.base import GetOp, IndexConfig, ListNamespacesOp, Result, SearchOp
 
-from crewgraph.core.operations import Do, Program, blocking
+from crewgraph.core.operations import Do, Program
 from crewgraph.errors import EmbedderError, StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
@@ -60,8 +62,10 @@ class StoreEmbedder:
         """The same in LangGraph's form."""
         return {"dims": self.dims or 0, "embed": self.embeddings, "fields": list(self.fields)}
 
-    def embed(self, queries: Sequence[str], texts: list[str]) -> Program[tuple[_Queries, dict[str, bytes]]]:
-        """The vectors of queries, and those of texts as bytes.
+    def embed(
+        self, queries: Sequence[str], texts: list[str], blocking: Callable[..., Do]
+    ) -> Program[tuple[_Queries, dict[str, bytes]]]:
+        """The vectors of queries, and those of texts as bytes, which a `blocking` call makes.
 
         Raises:
             EmbedderError: there is not one vector of the right length for each.
@@ -140,11 +144,15 @@ class BatchRunner:
         space = ("", 0)
         texts = list(dict.fromkeys(text for new in plan.puts for text in new.texts))
         if (embedder := self._embedder) and (plan.queries or texts):
-            queries, packed = yield from embedder.embed(plan.queries, texts)
-            space = yield blocking(embedder.space)
+            queries, packed = yield from embedder.embed(plan.queries, texts, self._blocking)
+            space = yield self._blocking(embedder.space)
             if queries:
                 yield from self._embed_missing(embedder, space)
-        return (yield blocking(self._execute, plan, queries, packed, space))
+        return (yield self._blocking(self._execute, plan, queries, packed, space))
+
+    def _blocking(self, function: Callable[..., Any], *args: Any) -> Do:
+        """Call a function; on an event loop in the few threads of the database, as thousands of batches may run at once."""
+        return Do(function, partial(self._database.run_in_thread, function), *args)
 
     def _execute(
         self, plan: BatchPlan, queries: _Queries, packed: dict[str, bytes], space: tuple[str, int]
@@ -192,16 +200,16 @@ class BatchRunner:
 
     def _embed_missing(self, embedder: StoreEmbedder, name: tuple[str, int]) -> Program[None]:
         """Embed all entries that lack vectors."""
-        space: SearchSpace = yield blocking(self._space, name)
-        while entries := (yield blocking(self._database.read, _read_unembedded, space)):
+        space: SearchSpace = yield self._blocking(self._space, name)
+        while entries := (yield self._blocking(self._database.read, _read_unembedded, space)):
             texts = [texts_to_embed(json.loads(entry.value), entry.paths(embedder.fields)) for entry in entries]
             flat = list(dict.fromkeys(text for entry_texts in texts for text in entry_texts))
-            packed = (yield from embedder.embed((), flat))[1]
+            packed = (yield from embedder.embed((), flat, self._blocking))[1]
             rows = [
                 (entry, [packed[text] for text in entry_texts])
                 for entry, entry_texts in zip(entries, texts, strict=True)
             ]
-            yield blocking(self._database.write, _write_missing_vectors, space.no, rows)
+            yield self._blocking(self._database.write, _write_missing_vectors, space.no, rows)
 
     def _space(self, name: tuple[str, int]) -> SearchSpace:
         space = self._spaces.get(os.getpid())

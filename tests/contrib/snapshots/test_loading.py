@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from crewgraph import Agent
+from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.snapshots import CheckpointConfig
+from crewgraph.definitions.checkpoints import CheckpointSettings
 
 RUNS = """
 import sys
@@ -45,3 +46,12 @@ def test_a_dict_is_a_config():
     assert agent.checkpoint == CheckpointConfig(location="kept")
     assert isinstance(agent.checkpoint, CheckpointConfig)
     assert agent.model_dump()["checkpoint"] == CheckpointConfig(location="kept").model_dump()
+
+
+def test_the_settings_that_a_kickoff_takes_restore_what_a_config_of_the_same_fields_restores(tmp_path: Path):
+    settings = CheckpointSettings(location=str(tmp_path))
+    agent = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(["six"]))
+    crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)], checkpoint=settings)
+    assert crew.kickoff().raw == "six"
+    assert Crew.from_checkpoint(settings).tasks[0].description == "d"
+    assert crew.kickoff(from_checkpoint=CheckpointSettings(restore_from=tmp_path / "runs.db")).raw == "six"

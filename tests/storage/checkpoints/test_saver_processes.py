@@ -12,6 +12,7 @@ from typing import Any
 
 import processes
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
 from storage.checkpoints.saver_graphs import MODES, Mode, chain, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -172,3 +173,20 @@ os.write(write, b".")
 assert os.waitpid(child, 0)[1] == 0
 """
     assert started(code, tmp_path / "runs.sqlite").wait(250) == 0
+
+
+def test_a_checkpoint_follows_one_that_another_saver_has_stored_again(tmp_path: Path):
+    def put(saver: SqliteCheckpointer, id: str, parent: str | None, new: list[str], **values: str) -> None:
+        place: dict[str, Any] = {"thread_id": "t", "checkpoint_ns": ""} | ({"checkpoint_id": parent} if parent else {})
+        versions: dict[str, Any] = {channel: f"version of {channel}" for channel in values}
+        checkpoint = empty_checkpoint()
+        checkpoint.update(id=id, channel_values={**values}, channel_versions=versions)
+        saver.put({"configurable": place}, checkpoint, {}, {channel: versions[channel] for channel in new})
+
+    with SqliteCheckpointer(str(tmp_path / "runs.db")) as saver, SqliteCheckpointer(str(tmp_path / "runs.db")) as other:
+        put(saver, "1", None, ["town"], town="Bonn")
+        put(other, "1", None, ["town"], town="Kiel")
+        put(saver, "2", "1", ["sea"], town="Kiel", sea="Baltic")
+        stored = saver.get_tuple(on("t"))
+    assert stored is not None
+    assert stored.checkpoint["channel_values"] == {"town": "Kiel", "sea": "Baltic"}

@@ -1,10 +1,15 @@
 """Putting, getting, deleting, listing and searching without a query."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
+from crewgraph.storage.store.entries import path_of, search_newest
+from crewgraph.storage.store.faiss_store import FaissStore
 from storage.store.store_face import Face
 
 
@@ -121,3 +126,15 @@ def test_a_key_is_any_text(face: Face):
         assert item is not None and item.value == {"key": key}
     with pytest.raises(ValueError, match="not valid Unicode"):
         face.put(("a",), "\ud800", {})
+
+
+def test_the_newest_of_all_entries_are_found_without_looking_into_each_namespace(tmp_path: Path):
+    path = str(tmp_path / "store.db")
+    with FaissStore(path) as store:
+        store.batch([PutOp(("users", str(number)), "k", {"n": number}) for number in range(300)])
+        with closing(sqlite3.connect(path)) as connection:
+            statements: list[str] = []
+            connection.set_trace_callback(statements.append)
+            newest = search_newest(connection, SearchOp((), {"n": {"$lt": 200}}, 2, 1), float("-inf"))
+    assert [entry.path for entry in newest] == [path_of(("users", "198")), path_of(("users", "197"))]
+    assert len(statements) == 1

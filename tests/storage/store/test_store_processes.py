@@ -1,9 +1,11 @@
 """Several processes on one file, forks, threads, and writers that are killed."""
 
+import asyncio
 import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,19 @@ def test_threads_share_a_store(tmp_path: Path, path: str):
             assert all(pool.map(work, range(6)))
         assert len(store.search((), limit=1000)) == 6 * 48
         assert len(store.search((), query="tea", limit=1000)) == 6 * 48
+
+
+def test_any_number_of_batches_on_an_event_loop_share_few_threads(tmp_path: Path):
+    async def put(store: FaissStore, number: int) -> int:
+        await store.aput(("n",), str(number), {"text": "tea"})
+        return threading.active_count()
+
+    async def peak(store: FaissStore) -> int:
+        before = threading.active_count()
+        return max(await asyncio.gather(*(put(store, number) for number in range(200)))) - before
+
+    with opened(tmp_path / "store.db") as store:
+        assert asyncio.run(peak(store)) <= 10
 
 
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged():
