@@ -128,13 +128,16 @@ def test_a_postgres_session_that_does_not_wait_for_the_disk_does_so_for_such_a_c
     @tool("pay", once=once)
     def pay(amount: int) -> str:
         """Pay."""
-        with psycopg.connect(dsn, autocommit=True) as looking:
-            row = looking.execute("SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()").fetchone()
-            assert row is not None
-            seen.append(row[0])
+        row = looking.execute("SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()").fetchone()
+        assert row is not None
+        seen.append(row[0])
         return "paid"
 
-    with postgres.database() as dsn, PostgresSaver.from_conn_string(dsn) as saver:
+    with (
+        postgres.database() as dsn,
+        psycopg.connect(dsn, autocommit=True) as looking,  # before the run: a session that begins may write, too
+        PostgresSaver.from_conn_string(dsn) as saver,
+    ):
         connection: Any = saver.conn
         saver.setup()
         connection.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")  # it writes what no commit has waited for

@@ -129,7 +129,7 @@ def test_a_tool_cycle_costs_what_it_uses():
         crew.kickoff(checkpointer=False)
 
     run()
-    assert len(own_calls(run)) / cycles <= 305
+    assert len(own_calls(run)) / cycles <= 309
 
 
 @pytest.mark.parametrize("stored", [False, True], ids=["not stored", "stored"])
