@@ -64,6 +64,32 @@ def test_a_process_ends_in_peace_while_daemon_threads_work(tmp_path: Path, kind:
     assert {(process.returncode, process.stderr) for process in ended} == {(0, "")}
 
 
+INDEXES = """
+import sys, threading, time
+import numpy as np
+from crewgraph.storage.vectors.index import GrowingIndex
+
+ids, rows = np.arange(3000), np.random.default_rng(0).random((3000, 64), dtype=np.float32)
+
+def work():
+    while True:
+        index = GrowingIndex(64)
+        index.add(ids, rows)
+        index.search(rows[0], 5)
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(float(sys.argv[1]))
+"""
+
+
+def test_a_process_ends_in_peace_while_daemon_threads_make_indexes():
+    for number in range(of(3, 30)):
+        command = [sys.executable, "-c", INDEXES, str(0.01 * (number + 1))]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
 AT_EXIT = """
 import atexit, sys
 

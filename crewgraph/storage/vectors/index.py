@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from threading import Lock, RLock
+from threading import RLock
 from typing import Any, TypeAlias
 from weakref import WeakSet
 
@@ -64,9 +64,9 @@ class GrowingIndex:
         self.lock = RLock()
         """Held by searches and writes, and by forks: also the locks of BLAS are open then."""
 
-        self._index = _empty(dims, 1)
         self._listed = 0  # so many vectors were there when the lists were made
         with _adding:
+            self._index = _empty(dims, 1)
             _guarded.add(self)
 
     @property
@@ -210,7 +210,7 @@ def _normalized(vectors: ArrayLike, shape: tuple[int, int]) -> Vectors:
     return np.ascontiguousarray(rows / lengths[:, None], np.float32)
 
 
-_adding = Lock()
+_adding = RLock()
 _guarded: "WeakSet[GrowingIndex]" = WeakSet()
 _held: "list[GrowingIndex]" = []
 
@@ -232,6 +232,7 @@ def _release() -> None:
 @atexit.register
 def _keep_threads_out() -> None:
     """Let no other thread be inside faiss when the process ends: Python would end it there, and that aborts the process."""
+    _adding.acquire(timeout=_PATIENCE)
     for index in list(_guarded):
         index.lock.acquire(timeout=_PATIENCE)
 
