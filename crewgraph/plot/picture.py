@@ -119,26 +119,27 @@ class Picture:
     """What is drawn: "flow" or "crew"."""
 
 
-def build_picture(plan: FlowTopology, name: str, text: str) -> Picture:
+def build_picture(topology: FlowTopology, name: str, text: str) -> Picture:
     """Build the picture of a flow.
 
     Args:
-        plan: The flow's methods and their triggers.
+        topology: The flow's methods and their triggers.
         name: The flow's name.
         text: The flow's docstring.
     """
-    methods = tuple(_drawn_method(plan, method) for method in plan.methods.values())
-    return Picture(name, text, methods, tuple(_trigger_edges(plan)))
+    methods = tuple(_drawn_method(topology, method) for method in topology.methods.values())
+    return Picture(name, text, methods, tuple(_trigger_edges(topology)))
 
 
-def _trigger_edges(plan: FlowTopology) -> Iterator[Edge]:
+def _trigger_edges(topology: FlowTopology) -> Iterator[Edge]:
     """Yield the edges; labels between the same methods with the same style share one edge."""
     labels: dict[tuple[str, str, bool, bool], list[str]] = {}
     joined = {
-        name: _joined_events(method.trigger) | _joined_events(method.condition) for name, method in plan.methods.items()
+        name: _joined_events(method.trigger) | _joined_events(method.condition)
+        for name, method in topology.methods.items()
     }
-    for source, target, label in dict.fromkeys(edges_of(plan)):
-        routed = label is not None and plan.methods[source].is_router
+    for source, target, label in dict.fromkeys(edges_of(topology)):
+        routed = label is not None and topology.methods[source].is_router
         key = (source, target, routed, (label or source) in joined[target])
         labels.setdefault(key, []).extend([] if label is None else [label])
     for (source, target, routed, is_joined), names in labels.items():
@@ -154,11 +155,11 @@ def _joined_events(condition: Condition | None) -> set[str]:
     return {event for part in condition.conditions for event in _joined_events(part)}
 
 
-def _drawn_method(plan: FlowTopology, method: FlowMethod) -> Node:
+def _drawn_method(topology: FlowTopology, method: FlowMethod) -> Node:
     return Node(
         name=method.name,
         kind="router" if method.is_router else "start" if method.is_start else "listener",
-        begins=method.name in plan.starts,
+        begins=method.name in topology.starts,
         calls_crew=calls_crew(method.func),
         signature=_signature(method),
         text=inspect.getdoc(method.func) or "",

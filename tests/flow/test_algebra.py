@@ -32,49 +32,49 @@ def naively_in_flight(naive: Naive) -> list[tuple[str, Any]]:
     return sorted((f"{one.method}#{one.round}", repr(plainly(one.given))) for one in naive.inflight)
 
 
-def after(plan: FlowTopology, progress: Progress, done: str, value: Any, result: Any) -> Progress:
+def after(topology: FlowTopology, progress: Progress, done: str, value: Any, result: Any) -> Progress:
     method = progress["inflight"][done]["method"]
-    return next_progress(plan, progress, done, labels_of(plan, method, value), result)
+    return next_progress(topology, progress, done, labels_of(topology, method, value), result)
 
 
-def completed(plan: FlowTopology, naive: Naive, progress: Progress, data: st.DataObject) -> Progress:
+def completed(topology: FlowTopology, naive: Naive, progress: Progress, data: st.DataObject) -> Progress:
     done = data.draw(st.sampled_from(sorted(progress["inflight"])))
     method = progress["inflight"][done]["method"]
-    value = data.draw(values(plan.methods[method].is_router))
+    value = data.draw(values(topology.methods[method].is_router))
     ran = next(one for one in naive.inflight if f"{one.method}#{one.round}" == done)
     naive.complete(ran, value)
-    return after(plan, progress, done, value, plainly(value))
+    return after(topology, progress, done, value, plainly(value))
 
 
 @settings(max_examples=of(100, 1000), suppress_health_check=LARGE)
 @given(flows(), st.data())
-def test_what_runs_next_is_what_the_rules_say(plan: FlowTopology, data: st.DataObject):
-    naive = Naive(plan)
-    progress = initial_progress(plan, plan.starts, "run")
+def test_what_runs_next_is_what_the_rules_say(topology: FlowTopology, data: st.DataObject):
+    naive = Naive(topology)
+    progress = initial_progress(topology, topology.starts, "run")
     for _ in range(25):
         assert in_flight(progress) == naively_in_flight(naive)
         if not progress["inflight"]:
             break
-        progress = completed(plan, naive, progress, data)
+        progress = completed(topology, naive, progress, data)
 
 
 @settings(max_examples=of(30, 150), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_progress_is_json_that_is_not_changed_and_a_run_continues_from_it_as_from_the_progress_itself(
-    plan: FlowTopology, data: st.DataObject
+    topology: FlowTopology, data: st.DataObject
 ):
-    progress = initial_progress(plan, plan.starts, "run")
+    progress = initial_progress(topology, topology.starts, "run")
     reread: Progress = json.loads(json.dumps(progress))
     for _ in range(25):
         if not progress["inflight"]:
             break
         before = json.dumps(progress)
         done = data.draw(st.sampled_from(sorted(progress["inflight"])))
-        value = data.draw(values(plan.methods[progress["inflight"][done]["method"]].is_router))
-        following = after(plan, progress, done, value, plainly(value))
+        value = data.draw(values(topology.methods[progress["inflight"][done]["method"]].is_router))
+        following = after(topology, progress, done, value, plainly(value))
         assert json.dumps(progress) == before
         progress = following
-        reread = json.loads(json.dumps(after(plan, reread, done, value, plainly(value))))
+        reread = json.loads(json.dumps(after(topology, reread, done, value, plainly(value))))
         assert json.dumps(progress) == json.dumps(reread)
 
 
@@ -108,13 +108,13 @@ def chain(length: int, by_label: bool) -> FlowTopology:
 
 @pytest.mark.parametrize("by_label", [False, True])
 def test_progress_does_not_grow_along_a_chain(by_label: bool):
-    plan = chain(300, by_label)
-    progress = initial_progress(plan, plan.starts, "run")
+    topology = chain(300, by_label)
+    progress = initial_progress(topology, topology.starts, "run")
     sizes: list[int] = []
     while progress["inflight"]:
         (done,) = progress["inflight"]
-        value = plan.methods[progress["inflight"][done]["method"]].func(None)
-        progress = after(plan, progress, done, value, value)
+        value = topology.methods[progress["inflight"][done]["method"]].func(None)
+        progress = after(topology, progress, done, value, value)
         sizes.append(len(json.dumps(progress)))
     assert len(sizes) == 300
     assert max(sizes) == sizes[0]
@@ -125,12 +125,12 @@ def test_progress_does_not_grow_along_a_loop():
         FlowMethod(name="again", func=computed, condition="more", is_start=True),
         FlowMethod(name="route", func=computed, trigger="again", is_router=True, labels=("more",)),
     ]
-    plan = FlowTopology(name="Loop", methods={one.name: one for one in methods})
-    progress = initial_progress(plan, plan.starts, "run")
+    topology = FlowTopology(name="Loop", methods={one.name: one for one in methods})
+    progress = initial_progress(topology, topology.starts, "run")
     sizes: list[int] = []
     for _ in range(2_000):
         (done,) = progress["inflight"]
-        progress = after(plan, progress, done, "more", "more")
+        progress = after(topology, progress, done, "more", "more")
         sizes.append(len(json.dumps(progress)))
     assert max(sizes) - min(sizes) < 40  # the digits of the rounds
 
@@ -141,10 +141,10 @@ def test_two_methods_that_say_the_same_label_make_its_listener_run_twice_at_once
         FlowMethod(name="b", func=saying("x"), is_start=True),
         FlowMethod(name="h", func=by_name, trigger="x"),
     ]
-    plan = FlowTopology(name="Twice", methods={one.name: one for one in methods})
-    progress = initial_progress(plan, plan.starts, "run")
+    topology = FlowTopology(name="Twice", methods={one.name: one for one in methods})
+    progress = initial_progress(topology, topology.starts, "run")
     for done in ("a#1", "b#1"):
-        progress = after(plan, progress, done, "x", "x")
+        progress = after(topology, progress, done, "x", "x")
     assert sorted(progress["inflight"]) == ["h#1", "h#2"]
 
 
@@ -156,12 +156,12 @@ def test_routers_of_one_event_are_one_signal_and_those_of_two_are_two(second: st
         FlowMethod(name="second", func=computed, is_start=second is None, trigger=second, is_router=True),
         FlowMethod(name="hearing", func=computed, trigger=OrCondition(("x", "y"))),
     ]
-    plan = FlowTopology(name="Waves", methods={one.name: one for one in methods})
-    progress = after(plan, initial_progress(plan, plan.starts, "run"), "first#1", "x", "x")
-    progress = after(plan, progress, "second#1", "y", "y")
+    topology = FlowTopology(name="Waves", methods={one.name: one for one in methods})
+    progress = after(topology, initial_progress(topology, topology.starts, "run"), "first#1", "x", "x")
+    progress = after(topology, progress, "second#1", "y", "y")
     ran: list[str] = []
     while progress["inflight"]:
         (done,) = [name for name in progress["inflight"] if name not in ran][:1]
         ran.append(done)
-        progress = after(plan, progress, done, None, None)
+        progress = after(topology, progress, done, None, None)
     assert ran == [f"hearing#{number}" for number in range(1, runs + 1)]

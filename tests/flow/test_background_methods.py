@@ -44,6 +44,6 @@ def test_a_method_that_ends_while_it_is_looked_at_has_not_failed(asks: bool):
     else:
         run.ended.append("a#1")
         ending.set_result("a")
-    landed = drive(wait_for_first(run, initial_progress(run.plan, ["a", "b"], "run")))
+    landed = drive(wait_for_first(run, initial_progress(run.topology, ["a", "b"], "run")))
     assert landed is question if asks else (isinstance(landed, MethodEnd) and landed.values == [("a#1", "a")])
     assert not run.failed

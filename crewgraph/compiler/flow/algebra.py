@@ -116,52 +116,54 @@ class Progress(TypedDict):
     """A digest of the methods and triggers that the run began with; empty if it began with a restored question."""
 
 
-def initial_progress(plan: FlowTopology, starting: Sequence[str], run: str) -> Progress:
+def initial_progress(topology: FlowTopology, starting: Sequence[str], run: str) -> Progress:
     """Return the progress of a new run that starts with these methods."""
     progress: Progress = {
         "run": run,
-        "definition": plan.digest,
+        "definition": topology.digest,
         "inflight": {
             f"{name}#1": {
                 "method": name,
                 "source": None,
                 "label": None,
                 "round": 1,
-                "wave": _BEGINNING if plan.methods[name].is_router else None,
+                "wave": _BEGINNING if topology.methods[name].is_router else None,
             }
             for name in starting
         },
         "pending": {},
         "fired": {},
-        "ran": {name: (1, 1) for name in starting if name in plan.repeating},
+        "ran": {name: (1, 1) for name in starting if name in topology.repeating},
         "results": {},
         "last": None,
     }
-    if plan.has_routers:
+    if topology.has_routers:
         progress["follow_ups"] = {}
     return progress
 
 
-def labels_of(plan: FlowTopology, method: str, value: object) -> list[str]:
+def labels_of(topology: FlowTopology, method: str, value: object) -> list[str]:
     """Return the labels that a method fires by returning a value."""
-    if plan.methods[method].is_router:
+    if topology.methods[method].is_router:
         values = cast("Sequence[object]", value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         return [label_of(item) for item in values if item is not None]
-    return [value] if isinstance(value, str) and value in plan.emitted_labels else []
+    return [value] if isinstance(value, str) and value in topology.emitted_labels else []
 
 
-def next_progress(plan: FlowTopology, progress: Progress, done: str, labels: Sequence[str], result: object) -> Progress:
+def next_progress(
+    topology: FlowTopology, progress: Progress, done: str, labels: Sequence[str], result: object
+) -> Progress:
     """Return the progress after an execution has completed.
 
     Args:
-        plan: the flow.
+        topology: the flow.
         progress: the progress before.
         done: the execution's id.
         labels: what it fires besides its own name; see `labels_of`.
         result: its return value, in the form of checkpoints.
     """
     cause = progress["inflight"][done]
-    step = _ProgressStep(plan, progress, done)
+    step = _ProgressStep(topology, progress, done)
     if "follow_ups" in progress:
         step.complete(cause, labels)
     else:
@@ -171,7 +173,7 @@ def next_progress(plan: FlowTopology, progress: Progress, done: str, labels: Seq
     return step.progress(result)
 
 
-def check_calls(plan: FlowTopology, progress: Progress, method: str, limit: int) -> None:
+def check_calls(topology: FlowTopology, progress: Progress, method: str, limit: int) -> None:
     """Check that a method has not reached its limit of runs.
 
     Raises:
@@ -180,7 +182,7 @@ def check_calls(plan: FlowTopology, progress: Progress, method: str, limit: int)
     _, times = progress["ran"].get(method, (1, 1))
     if times > limit:
         raise FlowLoopError(
-            f"method `{method}` of flow `{plan.name}` has run {limit} times (`max_method_calls`). If the loop is "
+            f"method `{method}` of flow `{topology.name}` has run {limit} times (`max_method_calls`). If the loop is "
             "meant to run longer, raise `max_method_calls` of the flow's class; a stored run can then be resumed."
         )
 
@@ -188,8 +190,8 @@ def check_calls(plan: FlowTopology, progress: Progress, method: str, limit: int)
 class _ProgressStep:
     """Collects the effects of one completion."""
 
-    def __init__(self, plan: FlowTopology, progress: Progress, done: str) -> None:
-        self.plan, self.before, self.completed = plan, progress, done
+    def __init__(self, topology: FlowTopology, progress: Progress, done: str) -> None:
+        self.topology, self.before, self.completed = topology, progress, done
         self.pending, self.fired = dict(progress["pending"]), dict(progress["fired"])
         self.ran = dict(progress["ran"])
         self.new: dict[str, Execution] = {}
@@ -202,20 +204,20 @@ class _ProgressStep:
     def fire(self, event: str, label: str | None, *, routers: bool | None = None) -> dict[str, Execution]:
         """Trigger the listeners of an event: all of them, or only routers or others; return what is to run."""
         started: dict[str, Execution] = {}
-        for name in self.plan.listeners.get(event, ()):
-            method = self.plan.methods[name]
+        for name in self.topology.listeners.get(event, ()):
+            method = self.topology.methods[name]
             if name in self._triggered or (routers is not None and method.is_router is not routers):
                 continue
-            if event in self.plan.triggers[name] and self._is_due(name, event, label):
+            if event in self.topology.triggers[name] and self._is_due(name, event, label):
                 started |= self._receive(name, name, method.trigger, event, label)
-            if label is not None and event in self.plan.again[name] and name not in self._triggered:
+            if label is not None and event in self.topology.again[name] and name not in self._triggered:
                 started |= self._receive(name, f"{name}@", method.condition, event, label)
         self.new |= started
         return started
 
     def _is_due(self, name: str, event: str, label: str | None) -> bool:
         """Whether a listener has not run in this round; labels of different waves trigger it separately."""
-        if name not in self.plan.racing or name not in self.fired:
+        if name not in self.topology.racing or name not in self.fired:
             return True
         number, wave = self.fired[name]
         return self.cause["round"] > number or (self._is_routed(label) and self.cause["wave"] != wave)
@@ -223,7 +225,7 @@ class _ProgressStep:
     def _is_routed(self, label: str | None) -> bool:
         if label is None:
             return False
-        method = self.plan.methods.get(self.cause["method"])  # an edited flow may lack one that a run has completed
+        method = self.topology.methods.get(self.cause["method"])  # an edited flow may lack one that a run has completed
         return method is not None and method.is_router
 
     def _receive(
@@ -236,10 +238,10 @@ class _ProgressStep:
             return {}
         self.pending.pop(key, None)
         number, routed = max(seen.values()), self._is_routed(label)
-        if name in self.plan.racing:
+        if name in self.topology.racing:
             self.fired[name] = (number, self.cause["wave"] if routed else self.done)
         wave = None
-        if self.plan.methods[name].is_router:
+        if self.topology.methods[name].is_router:
             wave = self.cause["wave"] if routed else self.done
         self._triggered.add(name)
         number = self._next_round(name, number)
@@ -255,7 +257,7 @@ class _ProgressStep:
 
     def _next_round(self, name: str, number: int) -> int:
         """Return the round that a method runs in."""
-        if name not in self.plan.repeating:
+        if name not in self.topology.repeating:
             return number
         last, times = self.ran.get(name, (0, 0))
         number = last + 1 if last >= number else number
@@ -289,8 +291,8 @@ class _ProgressStep:
     def complete(self, cause: Execution, labels: Sequence[str]) -> None:
         """Begin what follows a completion in a flow with routers, or what waited for it."""
         done, before = self.completed, cause.get("before")
-        heard = [event for event in (cause["method"], *labels) if event in self.plan.listeners]
-        if before is None and len(heard) < 2 and not self.plan.ordered_events.intersection(heard):
+        heard = [event for event in (cause["method"], *labels) if event in self.topology.listeners]
+        if before is None and len(heard) < 2 and not self.topology.ordered_events.intersection(heard):
             for event in heard:
                 self.fire(event, event if event in labels else None)
             return
@@ -316,7 +318,7 @@ class _ProgressStep:
     def _follow_ups(self, done: str, cause: Execution, event: str, label: str | None) -> list[FollowUp]:
         return [
             {"done": done, "cause": cause, "event": event, "label": label, "routers": routers}
-            for routers in self.plan.kinds_of_listeners.get(event, ())
+            for routers in self.topology.kinds_of_listeners.get(event, ())
         ]
 
     def _begin(self, key: str, follow_ups: Sequence[FollowUp], before: str | None) -> None:

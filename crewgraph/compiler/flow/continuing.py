@@ -48,8 +48,8 @@ def check_flow_continues(
         DefinitionChanged: the flow has been edited since, so that it would lose or repeat a part of the run.
     """
     name, step = place["thread_id"], None
-    if progress["definition"] in ("", run.plan.digest):
-        problem = _unknown_method(run.plan, progress)
+    if progress["definition"] in ("", run.topology.digest):
+        problem = _unknown_method(run.topology, progress)
     else:
         thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
         checkpoints: list[CheckpointTuple] = yield collected(saver, "list", {"configurable": thread})
@@ -87,7 +87,7 @@ class _Past:
     """
 
     def __init__(self, run: FlowRun) -> None:
-        self._run, self._plan = run, run.plan
+        self._run, self._topology = run, run.topology
         self._beginning: GraphState = {}
         self._points: dict[str | None, _Reached] = {}
         """By execution, in order, the beginning under None; empty if the beginning is not known."""
@@ -169,27 +169,27 @@ class _Past:
 
     def _labels(self, name: str, result: object, fired: Sequence[str]) -> Sequence[str]:
         """Return the labels of a result; those that it fired if the flow does not have the method any more."""
-        method = self._plan.methods.get(method_of(name))
+        method = self._topology.methods.get(method_of(name))
         if method is None:
             return fired
         is_plain = not method.is_router and not is_feedback(name, result)
         value = result if is_plain else label_value(method.name, self._run.revived(result))
-        return labels_of(self._plan, method.name, value)
+        return labels_of(self._topology, method.name, value)
 
     def _replayed(self) -> Iterator[Progress]:
         """Yield the progress in the edited flow after each completion, as long as it would have run them."""
-        plan, begun = self._plan, self._points[None].progress
+        topology, begun = self._topology, self._points[None].progress
         assert begun is not None
         started = {item["method"] for item in begun["inflight"].values()}
-        starting = [name for name in plan.starts if name in started or self._starts(plan.methods[name])]
-        progress = initial_progress(plan, starting, begun["run"])
+        starting = [name for name in topology.starts if name in started or self._starts(topology.methods[name])]
+        progress = initial_progress(topology, starting, begun["run"])
         yield progress
         for execution, point in self._points.items():
             if execution is None:
                 continue
             if execution in progress["inflight"]:
-                progress = next_progress(plan, progress, execution, point.labels, None)
-            elif method_of(execution) in plan.methods:
+                progress = next_progress(topology, progress, execution, point.labels, None)
+            elif method_of(execution) in topology.methods:
                 return
             yield progress
 
@@ -207,7 +207,7 @@ class _Past:
         """Return how the run differs after some completions from what the edited flow would have come to."""
         if stored is None:
             return None
-        if (unknown := _unknown_method(self._plan, stored)) is not None:
+        if (unknown := _unknown_method(self._topology, stored)) is not None:
             return unknown
         inflight = {name: item["method"] for name, item in stored["inflight"].items()}
         place = f"continues with method `{next(iter(inflight.values()))}`" if inflight else "is done"
@@ -217,9 +217,9 @@ class _Past:
         early = [method for name, method in inflight.items() if name not in replayed["inflight"]]
         if early:
             return f"continues with method `{early[0]}`, which would not run yet"
-        if (left_out := _left_out(self._plan, stored, replayed)) is not None:
+        if (left_out := _left_out(self._topology, stored, replayed)) is not None:
             return f"{place}, and would not run method `{left_out}` then"
-        changed = _counted_otherwise(self._plan, stored, replayed)
+        changed = _counted_otherwise(self._topology, stored, replayed)
         return changed and f"{place}, and has counted other events for method `{changed}` than it would now"
 
 
@@ -227,29 +227,29 @@ def _follow_ups(progress: Progress) -> list[FollowUp]:
     return [item for waiting in progress.get("follow_ups", {}).values() for item in waiting["next"]]
 
 
-def _unknown_method(plan: FlowTopology, progress: Progress) -> str | None:
+def _unknown_method(topology: FlowTopology, progress: Progress) -> str | None:
     """Return what is wrong if a method that is running, or that follows others, is not in the flow."""
     later = [item["execution"] for item in _follow_ups(progress) if "execution" in item]
     ahead = [item["method"] for item in (*progress["inflight"].values(), *later)]
-    unknown = next((method for method in ahead if method not in plan.methods), None)
+    unknown = next((method for method in ahead if method not in topology.methods), None)
     return None if unknown is None else f"continues with method `{unknown}`, which the flow does not have"
 
 
-def _counted_otherwise(plan: FlowTopology, stored: Progress, replayed: Progress) -> str | None:
+def _counted_otherwise(topology: FlowTopology, stored: Progress, replayed: Progress) -> str | None:
     """Return a method that would miss events, or run again for some, since those so far were counted for other triggers."""
-    for name in plan.methods:
-        for key, events in ((name, plan.triggers[name]), (f"{name}@", plan.again[name])):
+    for name in topology.methods:
+        for key, events in ((name, topology.triggers[name]), (f"{name}@", topology.again[name])):
             received = {event: item for event, item in stored["pending"].get(key, {}).items() if event in events}
             if received != replayed["pending"].get(key, {}):
                 return name
-        if name in plan.racing and _first(stored["fired"], name) != _first(replayed["fired"], name):
+        if name in topology.racing and _first(stored["fired"], name) != _first(replayed["fired"], name):
             return name
-        if name in plan.repeating and tuple(stored["ran"].get(name, ())) != tuple(replayed["ran"].get(name, ())):
+        if name in topology.repeating and tuple(stored["ran"].get(name, ())) != tuple(replayed["ran"].get(name, ())):
             return name
     return None
 
 
-def _left_out(plan: FlowTopology, stored: Progress, replayed: Progress) -> str | None:
+def _left_out(topology: FlowTopology, stored: Progress, replayed: Progress) -> str | None:
     """Return a method that would still run in the edited flow, but that the stored run does not wait for."""
     known = set(map(_key_of, _follow_ups(stored)))
     missing = next((item for item in _follow_ups(replayed) if _key_of(item) not in known), None)
@@ -257,7 +257,9 @@ def _left_out(plan: FlowTopology, stored: Progress, replayed: Progress) -> str |
         return None
     if "execution" in missing:
         return missing["execution"]["method"]
-    return next(name for name in plan.listeners[missing["event"]] if plan.methods[name].is_router is missing["routers"])
+    return next(
+        name for name in topology.listeners[missing["event"]] if topology.methods[name].is_router is missing["routers"]
+    )
 
 
 def _key_of(item: FollowUp) -> tuple[str, str, bool, str | None]:

@@ -209,7 +209,7 @@ def execution_arguments(run: FlowRun, name: str, execution: Execution) -> tuple[
     Raises:
         RunError: a parameter of the method has no value.
     """
-    method = run.plan.methods[execution["method"]]
+    method = run.topology.methods[execution["method"]]
     try:
         return method_arguments(method, _trigger_value(run, execution), execution["source"] is not None, run.inputs)
     except RunError:
@@ -225,7 +225,7 @@ def execution_work(
 
     Hooks before the method run at the beginning of the work, so that events and traces show what they leave of the arguments.
     """
-    method = run.plan.methods[execution["method"]]
+    method = run.topology.methods[execution["method"]]
     running = run.running[name] = Running(run, name, method.name)
     function = _bound(run, method)
     started = partial(FlowReport(run, name, method.name).started, execution["source"])

@@ -55,44 +55,44 @@ from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
 
-def edges_of(plan: FlowTopology) -> Iterator[tuple[str, str, str | None]]:
+def edges_of(topology: FlowTopology) -> Iterator[tuple[str, str, str | None]]:
     """The edges of a flow: source, target and label, if any."""
-    for name in plan.methods:
-        for event in (*sorted(plan.triggers[name]), *sorted(plan.again[name])):
-            if event in plan.methods:
-                if event in plan.triggers[name]:
+    for name in topology.methods:
+        for event in (*sorted(topology.triggers[name]), *sorted(topology.again[name])):
+            if event in topology.methods:
+                if event in topology.triggers[name]:
                     yield event, name, None
                 sources = [
-                    method.name for method in plan.methods.values() if method.is_router and event in method.labels
+                    method.name for method in topology.methods.values() if method.is_router and event in method.labels
                 ]
             else:
-                sources = _sources(plan, event)
+                sources = _sources(topology, event)
             for source in sources:
                 yield source, name, event
 
 
-def _sources(plan: FlowTopology, label: str) -> list[str]:
+def _sources(topology: FlowTopology, label: str) -> list[str]:
     """Return the methods that fire a label; routers with unknown labels may fire any label that no other method fires."""
     known = [
         name
-        for name, method in plan.methods.items()
-        if (method.is_router or label in plan.emitted_labels)
+        for name, method in topology.methods.items()
+        if (method.is_router or label in topology.emitted_labels)
         and (label in method.labels or label in texts_in_code(method.func))
     ]
-    return known or [name for name, method in plan.methods.items() if method.is_router and not method.labels]
+    return known or [name for name, method in topology.methods.items() if method.is_router and not method.labels]
 
 
-def draw_graph(plan: FlowTopology, flow_name: str) -> Graph:
+def draw_graph(topology: FlowTopology, flow_name: str) -> Graph:
     """Return the drawing of a flow; its nodes have the metadata of the methods' runs in traces."""
     graph = Graph()
     nodes = {START: graph.add_node(RunnablePassthrough(), START)}
-    for name in plan.methods:
+    for name in topology.methods:
         nodes[name] = graph.add_node(RunnablePassthrough(), name, metadata={"flow_name": flow_name, "method": name})
     nodes[END] = graph.add_node(RunnablePassthrough(), END)
-    for name in plan.starts:
-        graph.add_edge(nodes[START], nodes[name], conditional=plan.methods[name].predicate is not None)
-    ends = dict.fromkeys(plan.methods)
-    for source, target, label in dict.fromkeys(edges_of(plan)):
+    for name in topology.starts:
+        graph.add_edge(nodes[START], nodes[name], conditional=topology.methods[name].predicate is not None)
+    ends = dict.fromkeys(topology.methods)
+    for source, target, label in dict.fromkeys(edges_of(topology)):
         graph.add_edge(nodes[source], nodes[target], data=label, conditional=label is not None)
         ends.pop(source, None)
     for name in ends:
@@ -259,7 +259,7 @@ class FlowGraph(OwnedGraph, InlineGraph):
         self.flow, self.run_name, self.conversed = flow, run_name, conversed
 
     @property
-    def plan(self) -> FlowTopology:
+    def topology(self) -> FlowTopology:
         """The methods of the flow with their triggers."""
         return self.flow.topology()
 
@@ -364,7 +364,7 @@ class FlowGraph(OwnedGraph, InlineGraph):
         Raises:
             RunError: the caller passes an input that neither the state nor a method reads.
         """
-        names = input_names(self.plan, self.flow.state)
+        names = input_names(self.topology, self.flow.state)
         if self.conversed is not None and MESSAGES in value:
             if self.conversed:
                 value = with_last_message(value, self.conversed)
@@ -374,7 +374,7 @@ class FlowGraph(OwnedGraph, InlineGraph):
         if is_node(config):
             return shared_inputs(value, names - _OWN_CHANNELS)
         inputs: Inputs = value.get("inputs") or {} if not value or value.keys() & _OWN_CHANNELS else value
-        if unread := unknown_inputs(self.plan, self.flow.state, inputs):
+        if unread := unknown_inputs(self.topology, self.flow.state, inputs):
             raise RunError("; ".join(unread))
         return inputs
 
@@ -394,18 +394,18 @@ class FlowGraph(OwnedGraph, InlineGraph):
         if run.state is None:
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.detached_state(inputs)
         run.inputs = dict(inputs)
-        for warning in unknown_inputs(run.plan, run.state, run.inputs):
+        for warning in unknown_inputs(run.topology, run.state, run.inputs):
             warnings.warn(warning, stacklevel=user_stacklevel())
         if run.is_shown:
             self.flow.take_state(run.state)
         context = {"inputs": run.inputs, "state": run.state}
-        methods = run.plan.methods
+        methods = run.topology.methods
         starting = list(run.restored) or [
             name
-            for name in run.plan.starts
+            for name in run.topology.starts
             if (predicate := methods[name].predicate) is None or call(predicate, context)
         ]
-        progress = initial_progress(run.plan, starting, _run_name())
+        progress = initial_progress(run.topology, starting, _run_name())
         if run.restored:  # what it began with is not known
             progress["definition"] = ""
         run.changes()
@@ -438,7 +438,7 @@ class FlowGraph(OwnedGraph, InlineGraph):
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""
-        return draw_graph(self.plan, self.flow.flow_name)
+        return draw_graph(self.topology, self.flow.flow_name)
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """The flow as a drawing."""
@@ -496,7 +496,9 @@ class FlowGraph(OwnedGraph, InlineGraph):
         if executions and "output" in values:
             output = values.pop("output")
             method = progress["inflight"][executions[0]]["method"]
-            progress = next_progress(self.plan, progress, executions[0], labels_of(self.plan, method, output), output)
+            progress = next_progress(
+                self.topology, progress, executions[0], labels_of(self.topology, method, output), output
+            )
             values["progress"] = progress
             if not progress["inflight"]:
                 values["output"] = output

@@ -152,8 +152,11 @@ def _completed(run: FlowRun, values: GraphState, ended: MethodEnd) -> Program[Gr
     changed, is_marked = ended.changed, False
     for name, value in ended.values:
         method = progress["inflight"][name]["method"]
-        labels, results[name] = labels_of(run.plan, method, label_value(method, value)), run.finish(name, method, value)
-        progress = next_progress(run.plan, progress, name, labels, results[name])
+        labels, results[name] = (
+            labels_of(run.topology, method, label_value(method, value)),
+            run.finish(name, method, value),
+        )
+        progress = next_progress(run.topology, progress, name, labels, results[name])
         if not progress["inflight"] and (extra := run_extension(run.inputs)) is not None:
             extra.end(run.flow, run.state, output_value(method, value))
             changed = {**changed, **run.changes()}
@@ -183,7 +186,7 @@ def _kept(run: FlowRun, values: GraphState, progress: Progress, results: PlainDi
     feedback = [result for name, result in results.items() if is_feedback(name, result)]
     if feedback:
         kept["feedback"] = [*(of_run(values, "feedback") or ()), *feedback]
-    if run.plan.is_declared:
+    if run.topology.is_declared:
         returned = {method_of(name): result for name, result in results.items()}
         kept["outputs"] = {**(of_run(values, "outputs") or {}), **returned}
     if run.unsaved is not None or of_run(values, "unsaved"):

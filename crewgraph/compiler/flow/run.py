@@ -54,7 +54,7 @@ class FlowRun:
     """The author of its message to a conversation; None if it takes part in none."""
 
     def __init__(self, flow: "FlowDefinition", state: object, inputs: Inputs, *, stored: bool) -> None:
-        self.flow, self.plan, self.inputs, self.stored = flow, flow.topology(), dict(inputs), stored
+        self.flow, self.topology, self.inputs, self.stored = flow, flow.topology(), dict(inputs), stored
         self.state = state
         self.values: dict[str, object] = {}
         """The results of executions, as live objects."""
@@ -141,7 +141,7 @@ class FlowRun:
     @property
     def marks(self) -> frozenset[str]:
         """The methods after which the state is saved; empty if after all."""
-        return self.plan.marks
+        return self.topology.marks
 
     @property
     def flow_id(self) -> str:
@@ -157,7 +157,7 @@ class FlowRun:
         kind = type(self.state) if isinstance(self.state, BaseModel) else None
         source = state_source(type(self.flow))
         state = kind or (source if isinstance(source, type) else None)
-        return classes_of(self.plan, type(self.flow), state, HumanFeedbackResult, *self.flow.stored_classes())
+        return classes_of(self.topology, type(self.flow), state, HumanFeedbackResult, *self.flow.stored_classes())
 
     def revived(self, value: Any) -> Any:
         """Restore a value from its checkpoint form."""

@@ -56,7 +56,7 @@ def save_state(run: FlowRun, method: str) -> Program[None]:
 
     A failure does not undo the method: the run fails once the completion is stored (`run.unsaved`).
     """
-    definition = run.plan
+    definition = run.topology
     method_definition = definition.methods[method]
     if method_definition.persistence is False or (definition.marks and method not in definition.marks):
         return

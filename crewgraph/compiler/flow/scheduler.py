@@ -145,7 +145,7 @@ def _with_changes(run: FlowRun, parked: Parked) -> Parked:
 
 def _opened_work(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], object]:
     """Start an execution and return its work."""
-    check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
+    check_calls(run.topology, progress, execution["method"], run.flow.max_method_calls)
     args, keywords = execution_arguments(run, name, execution)
     return execution_work(run, name, execution, args, keywords)
 

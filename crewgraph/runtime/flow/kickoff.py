@@ -646,7 +646,7 @@ def _pending_of_backend(
 ) -> Program[PendingFlow]:
     """Start a run in the waiting state of the run whose question a backend has stored."""
     flow = graph.flow
-    if context.method_name not in graph.plan.methods:
+    if context.method_name not in graph.topology.methods:
         raise DefinitionError(
             f"the run `{flow_id}` waits for feedback on method `{context.method_name}`, which flow `{flow.flow_name}` does not "
             "have"
